@@ -1,0 +1,1 @@
+//! The vocabulary of tunerun and its typed modules.

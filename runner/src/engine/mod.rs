@@ -1,0 +1,1 @@
+//! Probe, plan, execute, verify.

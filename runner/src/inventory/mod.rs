@@ -1,0 +1,1 @@
+//! Hosts, groups, their variables, and patterns over them.

@@ -1,0 +1,1 @@
+//! The write-ahead record of a run, recovery and undo.

@@ -1,0 +1,1 @@
+//! Hosts without hardware: namespaces on one machine.

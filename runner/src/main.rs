@@ -1,0 +1,2 @@
+//! The `tunerun` command.
+fn main() {}

@@ -1,0 +1,1 @@
+//! The language: from YAML with places to plays, blocks, tasks and roles.

@@ -1,0 +1,1 @@
+//! Events folded into what people and programs read.

@@ -1,0 +1,1 @@
+//! Expressions and templates over variables, with Ansible's meaning.

@@ -1,0 +1,1 @@
+//! The only seam to a host: SSH, a local shell, the lab.

@@ -1,0 +1,1 @@
+//! Shared beds of the tests.
