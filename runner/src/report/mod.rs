@@ -1,1 +1,3 @@
 //! Events folded into what people and programs read.
+
+pub mod diagnostic;
