@@ -1,0 +1,87 @@
+//! The table of read-only programs.
+use super::Program;
+
+/// Properties of a unit that state and evidence are read from.
+const UNIT: &[&str] = &[
+    "systemctl",
+    "show",
+    "--no-pager",
+    "--property=Id,LoadState,ActiveState,SubState,UnitFileState,MainPID,NeedDaemonReload,FragmentPath,DropInPaths,\
+     ActiveEnterTimestampMonotonic,ExecMainStartTimestampMonotonic,Result,CanReload,Type",
+    "--",
+];
+
+/// Programs that look and never change anything.
+pub const READING: &[Program] = &[
+    Program::new("systemctl-show", UNIT, "state of units as properties"),
+    Program::new(
+        "systemctl-unit-files",
+        &["systemctl", "list-unit-files", "--no-pager", "--no-legend", "--plain"],
+        "which units are installed and enabled",
+    ),
+    Program::new(
+        "systemctl-units",
+        &["systemctl", "list-units", "--no-pager", "--no-legend", "--plain", "--all", "--type=service"],
+        "which services are loaded",
+    ),
+    Program::new("systemctl-is-system-running", &["systemctl", "is-system-running"], "whether systemd is up"),
+    Program::new(
+        "dpkg-query",
+        &["dpkg-query", "--show", "--showformat=${binary:Package}\\t${Version}\\t${db:Status-Abbrev}\\n"],
+        "installed Debian packages",
+    )
+    .of_files(&["/var/lib/dpkg"]),
+    Program::new("apt-policy", &["apt-cache", "policy"], "candidates of Debian packages").of_files(&[
+        "/var/lib/dpkg",
+        "/var/lib/apt",
+        "/etc/apt",
+    ]),
+    Program::new(
+        "rpm-query",
+        &["rpm", "-q", "--queryformat", "%{NAME}\\t%{EPOCHNUM}:%{VERSION}-%{RELEASE}.%{ARCH}\\n"],
+        "installed RPM packages",
+    )
+    .of_files(&["/var/lib/rpm", "/usr/lib/sysimage/rpm"]),
+    Program::new(
+        "dnf-info",
+        &["dnf", "-q", "-C", "repoquery", "--latest-limit=1"],
+        "candidates of RPM packages",
+    ),
+    Program::new("uname", &["uname"], "kernel, architecture and host name"),
+    Program::new("hostname", &["hostname"], "names of the host"),
+    Program::new("getent", &["getent"], "users, groups and hosts as the host resolves them").of_files(&[
+        "/etc/passwd",
+        "/etc/group",
+        "/etc/hosts",
+        "/etc/nsswitch.conf",
+    ]),
+    Program::new("id", &["id"], "who acts"),
+    Program::new("modinfo", &["modinfo"], "what a kernel module is, and whether there is one"),
+    Program::new(
+        "modprobe-dry",
+        &["modprobe", "--dry-run", "--first-time"],
+        "whether a module could be loaded",
+    ),
+    Program::new("getenforce", &["getenforce"], "SELinux's mode"),
+    Program::new("ip-address", &["ip", "-json", "address", "show"], "network cards and addresses"),
+    Program::new("ip-route", &["ip", "-json", "route", "show"], "routes"),
+    Program::new("ip6-route", &["ip", "-6", "-json", "route", "show"], "IPv6 routes"),
+    Program::new(
+        "lsblk",
+        &["lsblk", "--json", "--bytes", "--output-all"],
+        "block devices, their holders and signatures",
+    ),
+    Program::new("lscpu", &["lscpu", "--json"], "processors and their topology"),
+    Program::new("findmnt", &["findmnt", "--json", "--bytes", "--real"], "mounts"),
+    Program::new("find", &["find"], "files below folders; the arguments are made by the module that asks"),
+    Program::new("grub-editenv-list", &["grub-editenv", "-", "list"], "GRUB's environment block"),
+    Program::new("grubby-info", &["grubby", "--info=ALL"], "boot entries as grubby sees them"),
+    Program::new(
+        "stat-fs",
+        &["stat", "-f", "-c", "%a %S %T"],
+        "free blocks, block size and type of a file system",
+    ),
+    Program::new("port", &["sh", "-c", ": </dev/tcp/$1/$2", "port"], "whether a TCP port answers, by bash"),
+    Program::new("probe", &[], "a command that its author declared a read"),
+    Program::new("probe-shell", &["sh", "-c"], "shell text that its author declared a read"),
+];

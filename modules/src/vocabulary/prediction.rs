@@ -1,0 +1,283 @@
+//! What a planned step makes of a read: untouched, exactly known, or late.
+use super::facts::Identity;
+use super::image::{Content, Image, Meta, Owner};
+use super::path::HostPath;
+use super::read::Read;
+use super::seen::{Body, Kind, Node, Seen};
+use super::step::{Act, Match, Spoil, Step};
+use crate::programs;
+
+/// The permission bits of a new file that nobody said a mode for: the host's shell runs with umask 022.
+const NEW_FILE: u32 = 0o644;
+/// The same for a folder.
+const NEW_DIR: u32 = 0o755;
+
+/// A function from what would be seen before the step to what is seen after it; none where that is late.
+pub(super) type Changes<'a> = Box<dyn FnOnce(Seen) -> Option<Seen> + 'a>;
+
+/// What a step makes of a read.
+pub(super) enum Touch<'a> {
+    /// Nothing.
+    No,
+    /// This, whatever was there.
+    Exactly(Seen),
+    /// This, made from what was there.
+    Changes(Changes<'a>),
+    /// Something that nobody can say yet.
+    Late,
+}
+
+/// Whether an act may change the answer to a read. Total: every pair has an answer.
+pub fn touches(act: &Act, read: &Read) -> bool {
+    match act {
+        Act::Put { path, image, .. } => put_touches(path, image, read),
+        Act::Write { path, .. } => match read {
+            Read::File { path: at, .. } | Read::Stat(at) => at == path,
+            Read::Glob(_) => false,
+            Read::Ask(row) => programs::reads_path(&row.name, path),
+        },
+        Act::Call { spoils, .. } => spoils.iter().any(|spoil| spoils_read(spoil, read)),
+        Act::Rpc { .. } => matches!(read, Read::Ask(_)),
+    }
+}
+
+fn put_touches(path: &HostPath, image: &Image, read: &Read) -> bool {
+    let whole_tree = matches!(image, Image::Absent | Image::Aside);
+    match read {
+        Read::File { path: at, .. } | Read::Stat(at) => at == path || (whole_tree && at.is_within(path)),
+        Read::Glob(pattern) => glob_matches(pattern, path) || (whole_tree && glob_below(pattern, path)),
+        Read::Ask(row) => programs::reads_path(&row.name, path),
+    }
+}
+
+/// Whether a spoil makes a read unknown.
+pub(crate) fn spoils_read(spoil: &Spoil, read: &Read) -> bool {
+    match spoil {
+        Spoil::All => true,
+        Spoil::Read(spoiled) => match (spoiled.path(), read.path()) {
+            (Some(one), Some(two)) => one == two,
+            _ => spoiled == read,
+        },
+        Spoil::Below(folder) => match read {
+            Read::File { path, .. } | Read::Stat(path) => path.is_within(folder),
+            Read::Glob(pattern) => glob_below(pattern, folder) || glob_matches(pattern, folder),
+            Read::Ask(row) => programs::reads_path(&row.name, folder),
+        },
+        Spoil::Answers(name) => matches!(read, Read::Ask(row) if row.name == *name),
+        Spoil::Volatile => match read {
+            Read::File { path, .. } | Read::Stat(path) => path.is_virtual(),
+            Read::Glob(pattern) => pattern.starts_with("/sys/") || pattern.starts_with("/proc/"),
+            Read::Ask(row) => programs::is_volatile(&row.name),
+        },
+    }
+}
+
+/// What a step makes of a read.
+pub(super) fn touch<'a>(step: &'a Step, read: &'a Read, who: &'a Identity) -> Touch<'a> {
+    if !touches(&step.act, read) {
+        return Touch::No;
+    }
+    match (&step.act, read) {
+        (Act::Put { image: Image::Aside, .. }, _) => Touch::Late,
+        (Act::Put { path, image, .. }, Read::File { path: at, .. } | Read::Stat(at)) => {
+            if at != path {
+                // Below a tree that goes away.
+                return Touch::Exactly(Seen::Absent);
+            }
+            put_on_node(image, who)
+        }
+        (Act::Put { path, image, .. }, Read::Glob(pattern)) => {
+            Touch::Changes(Box::new(move |before| names_after(before, pattern, path, image)))
+        }
+        (Act::Write { value, .. }, Read::File { .. }) => match &step.after {
+            Match::Alike { .. } => Touch::Exactly(Seen::Value(value.clone())),
+            Match::Exactly(seen) => Touch::Exactly(seen.clone()),
+            _ => Touch::Late,
+        },
+        (_, _) if step.look.as_ref() == Some(read) => match &step.after {
+            Match::Exactly(seen) => Touch::Exactly(seen.clone()),
+            _ => Touch::Late,
+        },
+        _ => Touch::Late,
+    }
+}
+
+fn put_on_node<'a>(image: &'a Image, who: &'a Identity) -> Touch<'a> {
+    match image {
+        Image::Absent => Touch::Exactly(Seen::Absent),
+        Image::Aside => Touch::Late,
+        Image::Link { target } => {
+            let mut node = new_node(Kind::Link { target: target.clone() }, 0o777, who);
+            node.size = target.len() as u64;
+            Touch::Exactly(Seen::Node(node))
+        }
+        Image::Dir { meta } => Touch::Changes(Box::new(move |before| {
+            let node = match before {
+                Seen::Node(node) if node.kind == Kind::Dir => node,
+                _ => new_node(Kind::Dir, NEW_DIR, who),
+            };
+            Some(Seen::Node(with_meta(node, meta)))
+        })),
+        Image::File { content, meta } => Touch::Changes(Box::new(move |before| {
+            let mut node = match before {
+                Seen::Node(node) if node.kind == Kind::File => node,
+                _ => new_node(Kind::File, NEW_FILE, who),
+            };
+            match content {
+                Content::Same => {}
+                Content::Kept(digest) => node.body = Some(Body::Digest(*digest)),
+                Content::Bytes(bytes) => {
+                    node.size = bytes.as_slice().len() as u64;
+                    node.body = Some(Body::Bytes(bytes.clone()));
+                }
+            }
+            node.modified = None;
+            Some(Seen::Node(with_meta(node, meta)))
+        })),
+    }
+}
+
+fn new_node(kind: Kind, mode: u32, who: &Identity) -> Node {
+    Node {
+        kind,
+        mode,
+        uid: who.uid,
+        gid: who.gid,
+        user: who.user.clone(),
+        group: who.group.clone(),
+        links: 1,
+        size: 0,
+        modified: None,
+        mount_point: false,
+        body: None,
+    }
+}
+
+/// A name's number is not known here: the comparison is by name then, and the number stands for "not known".
+fn with_meta(mut node: Node, meta: &Meta) -> Node {
+    if let Some(mode) = meta.mode {
+        node.mode = mode;
+    }
+    set_owner(&mut node.uid, &mut node.user, meta.owner.as_ref());
+    set_owner(&mut node.gid, &mut node.group, meta.group.as_ref());
+    node
+}
+
+fn set_owner(id: &mut u32, name: &mut String, owner: Option<&Owner>) {
+    match owner {
+        None => {}
+        Some(owner) if owner.is(*id, name) => {}
+        Some(Owner::Id(wanted)) => {
+            *id = *wanted;
+            *name = wanted.to_string();
+        }
+        Some(Owner::Name(wanted)) => {
+            *id = if wanted == "root" { 0 } else { u32::MAX };
+            *name = wanted.clone();
+        }
+    }
+}
+
+fn names_after(before: Seen, pattern: &str, path: &HostPath, image: &Image) -> Option<Seen> {
+    let mut names = match before {
+        Seen::Names(names) => names,
+        Seen::Absent => Vec::new(),
+        other => return Some(other),
+    };
+    if *image == Image::Absent {
+        names.retain(|name| !name.is_within(path));
+    } else if glob_matches(pattern, path) && !names.contains(path) {
+        names.push(path.clone());
+        names.sort();
+    }
+    Some(Seen::Names(names))
+}
+
+/// Whether a pattern may match something below a path.
+fn glob_below(pattern: &str, path: &HostPath) -> bool {
+    let depth = path.as_str().split('/').count();
+    let parts: Vec<&str> = pattern.split('/').collect();
+    parts.len() > depth
+        && parts.iter().zip(path.as_str().split('/')).all(|(pattern, part)| part_matches(pattern, part))
+}
+
+/// Whether a pattern of `*`, `?` and `[…]` matches a path, part by part, as the shell does: a leading dot is
+/// matched only by a dot.
+pub fn glob_matches(pattern: &str, path: &HostPath) -> bool {
+    let patterns: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty()).collect();
+    let parts: Vec<&str> = path.as_str().split('/').filter(|part| !part.is_empty()).collect();
+    patterns.len() == parts.len()
+        && patterns.iter().zip(parts).all(|(pattern, part)| part_matches(pattern, part))
+}
+
+fn part_matches(pattern: &str, part: &str) -> bool {
+    if part.starts_with('.') && !pattern.starts_with('.') {
+        return false;
+    }
+    let pattern: Vec<char> = pattern.chars().collect();
+    let part: Vec<char> = part.chars().collect();
+    matches_from(&pattern, &part)
+}
+
+fn matches_from(pattern: &[char], text: &[char]) -> bool {
+    match pattern.split_first() {
+        None => text.is_empty(),
+        Some(('*', rest)) => (0..=text.len()).any(|skip| matches_from(rest, &text[skip..])),
+        Some(('?', rest)) => !text.is_empty() && matches_from(rest, &text[1..]),
+        Some(('[', rest)) => match (class(rest), text.split_first()) {
+            (Some((allowed, after)), Some((first, tail))) => allowed(*first) && matches_from(after, tail),
+            (None, Some(('[', tail))) => matches_from(rest, tail),
+            _ => false,
+        },
+        Some((wanted, rest)) => text.first() == Some(wanted) && matches_from(rest, &text[1..]),
+    }
+}
+
+type Allowed<'a> = Box<dyn Fn(char) -> bool + 'a>;
+
+/// A bracket expression after its `[`: what it allows, and the pattern behind its `]`.
+fn class(pattern: &[char]) -> Option<(Allowed<'_>, &[char])> {
+    let (negated, body) = match pattern.first() {
+        Some('!' | '^') => (true, &pattern[1..]),
+        _ => (false, pattern),
+    };
+    let end = body.iter().skip(1).position(|letter| *letter == ']')? + 1;
+    let members = &body[..end];
+    let allowed = move |letter: char| {
+        let mut index = 0;
+        let mut found = false;
+        while index < members.len() {
+            if index + 2 < members.len() && members[index + 1] == '-' {
+                found |= (members[index]..=members[index + 2]).contains(&letter);
+                index += 3;
+            } else {
+                found |= members[index] == letter;
+                index += 1;
+            }
+        }
+        found != negated
+    };
+    Some((Box::new(allowed), &body[end + 1..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HostPath, glob_below, glob_matches};
+
+    #[test]
+    fn patterns_match_as_in_the_shell() {
+        for (pattern, path, wanted) in [
+            ("/etc/sysctl.d/*.conf", "/etc/sysctl.d/90-a.conf", true),
+            ("/etc/sysctl.d/*.conf", "/etc/sysctl.d/.hidden.conf", false),
+            ("/etc/sysctl.d/*.conf", "/etc/sysctl.d/a/b.conf", false),
+            ("/sys/class/net/*/queues/rx-[0-9]*/rps_cpus", "/sys/class/net/eth0/queues/rx-12/rps_cpus", true),
+            ("/dev/sd[!a]", "/dev/sda", false),
+            ("/dev/sd[!a]", "/dev/sdb", true),
+            ("/dev/sd?", "/dev/sd", false),
+        ] {
+            assert_eq!(glob_matches(pattern, &HostPath::new(path).unwrap()), wanted, "{pattern} {path}");
+        }
+        assert!(glob_below("/etc/sysctl.d/*.conf", &HostPath::new("/etc").unwrap()));
+        assert!(!glob_below("/etc/sysctl.d/*.conf", &HostPath::new("/var").unwrap()));
+    }
+}

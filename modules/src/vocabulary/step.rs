@@ -1,0 +1,249 @@
+//! One state to reach: what was there, what shall be there, how it gets there and back.
+use super::claim::Claim;
+use super::image::{Content, Image};
+use super::path::HostPath;
+use super::read::{Read, Want};
+use super::row::Row;
+use super::seen::{Body, Seen};
+use crate::shape::Shape;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+/// The four shapes of acting. Each is data: only the engine carries it out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Act {
+    /// Makes a path what the image says, by rename where that is possible.
+    Put {
+        /// Where.
+        path: HostPath,
+        /// What it shall be.
+        image: Image,
+        /// A shell command that must accept the new content before it is put in place; `%s` stands for the
+        /// temporary file.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        validate: Option<String>,
+    },
+    /// Writes one value into a file of the kernel, in one write.
+    Write {
+        /// A file below /proc or /sys.
+        path: HostPath,
+        /// The value, without a newline at its end.
+        value: String,
+    },
+    /// Calls a row of the table of mutating programs.
+    Call {
+        /// The call.
+        row: Row,
+        /// What is not known any more afterwards.
+        spoils: Vec<Spoil>,
+    },
+    /// Sends one JSON-RPC request to a socket on the host.
+    Rpc {
+        /// The socket.
+        socket: HostPath,
+        /// The method.
+        method: String,
+        /// Its parameters.
+        params: Json,
+    },
+}
+
+/// What an act makes unknown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Spoil {
+    /// One read.
+    Read(Read),
+    /// Every file at or below a path.
+    Below(HostPath),
+    /// Every answer of a row with this name.
+    Answers(String),
+    /// All values of the kernel: /proc, /sys and what programs say of them.
+    Volatile,
+    /// Everything.
+    All,
+}
+
+/// What must be seen after an act.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Match {
+    /// Exactly this state (see [`Seen::same_state`]).
+    Exactly(Seen),
+    /// A node as the image says.
+    Image(Image),
+    /// A value that means the same.
+    Alike {
+        /// How values are compared.
+        shape: Shape,
+        /// The value.
+        value: String,
+    },
+    /// A program's output that holds each of these lines.
+    Has(Vec<String>),
+    /// A program that ended with this status.
+    Status(i32),
+    /// Whatever is seen: the act is proven by its own evidence, such as an exit status or a boot id.
+    Any,
+}
+
+impl Match {
+    /// Whether what was seen is what must be seen.
+    pub fn holds(&self, seen: &Seen) -> bool {
+        match self {
+            Self::Exactly(wanted) => wanted.same_state(seen),
+            Self::Image(image) => image.holds(seen),
+            Self::Alike { shape, value } => match seen {
+                Seen::Value(text) => shape.alike(text, value),
+                Seen::Output(output) => shape.alike(&output.text(), value),
+                _ => false,
+            },
+            Self::Has(lines) => match seen {
+                Seen::Output(output) => {
+                    let text = output.text();
+                    lines.iter().all(|line| text.lines().any(|seen| seen.trim() == line))
+                }
+                _ => false,
+            },
+            Self::Status(status) => matches!(seen, Seen::Output(output) if output.status == *status),
+            Self::Any => true,
+        }
+    }
+}
+
+/// The way back of a step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Back {
+    /// To the very state that was seen before.
+    Exactly(Act),
+    /// As near as possible.
+    Approximately {
+        /// The act that goes back.
+        act: Act,
+        /// What stays all the same, in words.
+        stays: String,
+    },
+    /// There is none.
+    None {
+        /// Why not.
+        why: String,
+    },
+    /// Nothing needs to be undone: the act leaves no state.
+    Nothing,
+}
+
+/// One state to reach on one subject.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// What it owns.
+    pub claim: Claim,
+    /// The narrow look by which before and after are told; none where the act is proven by its own evidence,
+    /// such as an exit status.
+    pub look: Option<Read>,
+    /// What was seen; unlike right before the act means stale, and nothing is written.
+    pub before: Seen,
+    /// What must be seen afterwards.
+    pub after: Match,
+    /// How it gets there.
+    pub act: Act,
+    /// How it gets back.
+    pub back: Back,
+}
+
+impl Step {
+    /// A step that makes `path` what `image` says. The way back follows from what was seen.
+    pub fn put(claim: Claim, path: HostPath, before: Seen, image: Image) -> Self {
+        let back = match Image::of(&before) {
+            // A tree that is taken away is moved aside and comes back whole.
+            Some(Image::Dir { .. }) if image == Image::Absent => {
+                Back::Exactly(Act::Put { path: path.clone(), image: Image::Aside, validate: None })
+            }
+            Some(Image::File { meta, .. })
+                if matches!(&image, Image::File { content: Content::Same, .. }) =>
+            {
+                Back::Exactly(Act::Put {
+                    path: path.clone(),
+                    image: Image::File { content: Content::Same, meta },
+                })
+            }
+            Some(old) => Back::Exactly(Act::Put { path: path.clone(), image: old, validate: None }),
+            None => Back::None { why: "what was there is neither a file, a folder nor a link".to_owned() },
+        };
+        Self {
+            claim,
+            look: Some(Read::File { path: path.clone(), want: Want::Digest }),
+            before: digested(before),
+            after: Match::Image(image.clone()),
+            act: Act::Put { path, image, validate: None },
+            back,
+        }
+    }
+
+    /// A step that writes a kernel value. The way back writes what was seen.
+    pub fn write(claim: Claim, path: HostPath, before: Seen, value: &str, shape: Shape) -> Self {
+        let back = match &before {
+            Seen::Value(old) => Back::Exactly(Act::Write { path: path.clone(), value: shape.written(old) }),
+            _ => Back::None { why: "the value before could not be read".to_owned() },
+        };
+        Self {
+            claim,
+            look: Some(Read::text(&path)),
+            before,
+            after: Match::Alike { shape, value: value.to_owned() },
+            act: Act::Write { path, value: value.to_owned() },
+            back,
+        }
+    }
+
+    /// A call of a program whose exit status is its own evidence, with what it spoils and the way back.
+    pub fn call(claim: Claim, row: Row, spoils: Vec<Spoil>, back: Back) -> Self {
+        Self {
+            claim,
+            look: None,
+            before: Seen::Absent,
+            after: Match::Any,
+            act: Act::Call { row, spoils },
+            back,
+        }
+    }
+
+    /// A call of a program that must bring a look from `before` to `after`.
+    pub fn call_seen(
+        claim: Claim,
+        row: Row,
+        spoils: Vec<Spoil>,
+        (look, before, after): (Read, Seen, Match),
+        back: Back,
+    ) -> Self {
+        Self { claim, look: Some(look), before, after, act: Act::Call { row, spoils }, back }
+    }
+
+    /// Lets a shell command accept the new content of a put first.
+    pub fn validated(mut self, command: Option<String>) -> Self {
+        if let Act::Put { validate, .. } = &mut self.act {
+            *validate = command;
+        }
+        self
+    }
+
+    /// The path that it acts on, if it acts on one.
+    pub fn path(&self) -> Option<&HostPath> {
+        match &self.act {
+            Act::Put { path, .. } | Act::Write { path, .. } => Some(path),
+            Act::Call { .. } | Act::Rpc { .. } => None,
+        }
+    }
+}
+
+/// The comparison before an act needs the digest alone; the bytes live in the way back.
+fn digested(seen: Seen) -> Seen {
+    match seen {
+        Seen::Node(mut node) => {
+            node.body = node.body.map(|body| Body::Digest(body.digest()));
+            Seen::Node(node)
+        }
+        other => other,
+    }
+}
