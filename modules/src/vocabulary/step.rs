@@ -166,6 +166,7 @@ impl Step {
                 Back::Exactly(Act::Put {
                     path: path.clone(),
                     image: Image::File { content: Content::Same, meta },
+                    validate: None,
                 })
             }
             Some(old) => Back::Exactly(Act::Put { path: path.clone(), image: old, validate: None }),
