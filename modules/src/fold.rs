@@ -1,8 +1,9 @@
 //! Neighbouring steps on one subject become one: the first before, the last after.
 use crate::vocabulary::{Act, Content, Image, Match, Meta, Step, TaskId};
+use serde::{Deserialize, Serialize};
 
 /// A step that stands for one or more planned ones.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Folded {
     /// The tasks that asked for it, in order.
     pub tasks: Vec<TaskId>,
