@@ -110,6 +110,10 @@ impl Inventory {
 
     /// Makes `child` a child of `parent`, unless that would make a loop.
     pub(super) fn link(&mut self, parent: GroupId, child: GroupId, span: &Span) -> Result<(), Diagnostic> {
+        if child == GroupId::ALL {
+            let message = format!("`all` cannot be a child of `{}`: it holds every group", self.group_name(parent));
+            return Err(Diagnostic::error(message, span.clone()).help("take this line out"));
+        }
         if let Some(path) = self.path_down(child, parent) {
             let names: Vec<&str> = path.iter().map(|group| self.group_name(*group)).collect();
             let message = if names.len() == 1 {

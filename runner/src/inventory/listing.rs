@@ -1,6 +1,7 @@
 //! The inventory as other programs read it (`--list`, `--host`) and as people do (a tree).
 use super::Inventory;
-use super::model::{GroupId, HostId, InventoryVar, UNSAFE_MARK};
+use super::model::{GroupId, HostId, InventoryVar};
+use crate::yaml::UNSAFE_KEY;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value as Json, json};
 use std::collections::HashSet;
@@ -142,8 +143,8 @@ impl Serialize for HostVars<'_> {
         let mut map = serializer.serialize_map(Some(vars.len()))?;
         for (name, var) in vars {
             match var {
-                InventoryVar { value: Json::String(text), trusted: false, .. } if text.contains("{") => {
-                    map.serialize_entry(name, &json!({ UNSAFE_MARK: text }))?;
+                InventoryVar { value: Json::String(text), trusted: false, .. } if text.contains('{') => {
+                    map.serialize_entry(name, &json!({ UNSAFE_KEY: text }))?;
                 }
                 var => map.serialize_entry(name, &var.value)?,
             }

@@ -22,7 +22,6 @@ mod load;
 mod machine;
 mod model;
 mod pattern;
-mod plain;
 mod precedence;
 mod vars_files;
 mod words;
@@ -31,7 +30,7 @@ mod yaml;
 
 pub use listing::Listing;
 pub use load::{InventorySource, resolve};
-pub use model::{GroupId, HostId, InventoryVar, Name, UNSAFE_MARK, VAULT_MARK};
+pub use model::{GroupId, HostId, InventoryVar, Name};
 pub use pattern::{Order, Unselected};
 pub use world::{Disk, Kind, Output, World};
 

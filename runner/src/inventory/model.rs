@@ -33,8 +33,9 @@ impl GroupId {
 
 /// The value of a variable, where it was written, and whether it may hold templates.
 ///
-/// A vaulted text inside the value is an object with the one key [`VAULT_MARK`]; a nested `!unsafe` text one with
-/// the key [`UNSAFE_MARK`]. An `!unsafe` text that is the whole value stands bare and is not trusted.
+/// A vaulted text is an object with the one key [`VAULT_KEY`](crate::yaml::VAULT_KEY), to be decrypted when it is used;
+/// an `!unsafe` text inside of a value is one with [`UNSAFE_KEY`](crate::yaml::UNSAFE_KEY). An `!unsafe` text that is
+/// the whole value stands bare and is not trusted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InventoryVar {
     /// The value, typed as Ansible types it.
@@ -44,11 +45,6 @@ pub struct InventoryVar {
     /// Whether its text may be rendered as a template.
     pub trusted: bool,
 }
-
-/// The only key of the object that stands for a vaulted text; its value is the armoured text.
-pub const VAULT_MARK: &str = "__ansible_vault";
-/// The only key of the object that stands for a text that must never be rendered.
-pub const UNSAFE_MARK: &str = "__ansible_unsafe";
 
 /// Variables of one place, in the order that was written.
 #[derive(Clone, Debug, Default)]
