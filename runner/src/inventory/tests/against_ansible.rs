@@ -36,7 +36,7 @@ fn the_corpus_reads_as_ansible_reads_it() {
         ("03-kolla-multinode-shortened", &["multinode"]),
         ("04-kubespray-local", &["hosts.ini"]),
         ("05-seapath-cluster", &["inventory.yaml"]),
-        ("06-ceph-ansible-external-clients", &["external_clients-hosts", "hosts"]),
+        ("06-ceph-ansible-external-clients", &["hosts"]),
         ("07-cephadm-ansible-labels", &["hosts"]),
         ("08-kayobe-groups", &["groups"]),
         ("09-ipu-placeholders", &["inventory.ini"]),

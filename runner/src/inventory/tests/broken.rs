@@ -25,7 +25,7 @@ fn broken_ini() {
         ("[a:children]\nb\n", "h:2:1: `[a:children]` names the group `b`, which is not defined"),
         ("[a]\nx\n[b:vars]\nv=1\n", "h:3:2: variables for the group `b`, which is not defined"),
         ("[a:children]\na\n", "h:2:1: group `a` is made its own child"),
-        ("[a:children]\nb\n[b:children]\nc\n[c:children]\na\n", "h:4:1: group `b` becomes its own ancestor"),
+        ("[a:children]\nb\n[b:children]\nc\n[c:children]\na\n", "h:6:1: group `a` becomes its own ancestor"),
         ("[a:children]\nall\n[b]\nx", "h:2:1: `all` cannot be a child of `a`: it holds every group"),
         ("[a:vras]\nx=1\n", "h:1:4: a section cannot hold `vras`"),
         ("[a b]\nx\n", "h:1:1: not a section header: there is a blank in it"),

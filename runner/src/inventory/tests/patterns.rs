@@ -50,7 +50,8 @@ fn patterns_choose() {
         ("osds[1],!osd01", "osd02"),
         ("osd*[0:1]", "osd01 osd02"),
         ("mon?", "mon0 mon1 mon2"),
-        ("osd0[a-z2]", ""),
+        ("osd0[a-z2]", "osd02"),
+        ("osd0[!1-5]", "osd06"),
         ("*1", "osd01 osd02 osd03 mon0 mon1"),
         ("~mon[12]$", "mon1 mon2"),
         (r"~osd0(1|2)$:mon0", "osd01 osd02 mon0"),
@@ -64,19 +65,7 @@ fn patterns_choose() {
         ("localhost", "localhost"),
         ("127.0.0.1", "localhost"),
     ] {
-        if wanted.is_empty() {
-            assert!(inventory.select(pattern, None).is_err(), "{pattern}");
-        } else {
-            let mut got = names(&inventory, pattern);
-            if pattern.contains('*') {
-                got.sort_unstable();
-                let mut wanted: Vec<&str> = wanted.split(' ').collect();
-                wanted.sort_unstable();
-                assert_eq!(got, wanted, "{pattern}");
-            } else {
-                assert_eq!(got.join(" "), wanted, "{pattern}");
-            }
-        }
+        assert_eq!(names(&inventory, pattern).join(" "), wanted, "{pattern}");
     }
     assert_eq!(names(&inventory, "all").len(), 10);
     assert_eq!(names(&inventory, "*").len(), 10);
@@ -185,7 +174,8 @@ proptest! {
             assert_eq!(hosts.len(), length, "{pattern} chooses a host twice");
             hosts
         };
-        prop_assert!(sorted(format!("{a}:!{a}")).is_empty());
+        let nothing = sorted(format!("{a}:!{a}"));
+        prop_assert!(nothing.is_empty());
         prop_assert_eq!(sorted(format!("{a},{b}")), sorted(format!("{b}:{a}")));
         prop_assert_eq!(sorted(format!("{a}:&{b}")), sorted(format!("{b}:&{a}")));
         prop_assert_eq!(sorted(format!("{a},{a}")), sorted(a.to_owned()));
