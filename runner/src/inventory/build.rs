@@ -109,10 +109,11 @@ impl Inventory {
     }
 
     /// Makes `child` a child of `parent`, unless that would make a loop.
-    pub(super) fn link(&mut self, parent: GroupId, child: GroupId, span: &Span) -> Result<(), Diagnostic> {
+    pub(super) fn link(&mut self, parent: GroupId, child: GroupId, span: &Span) -> Result<(), Problems> {
         if child == GroupId::ALL {
-            let message = format!("`all` cannot be a child of `{}`: it holds every group", self.group_name(parent));
-            return Err(Diagnostic::error(message, span.clone()).help("take this line out"));
+            let message =
+                format!("`all` cannot be a child of `{}`: it holds every group", self.group_name(parent));
+            return Err(vec![Diagnostic::error(message, span.clone()).help("take this line out")]);
         }
         if let Some(path) = self.path_down(child, parent) {
             let names: Vec<&str> = path.iter().map(|group| self.group_name(*group)).collect();
@@ -121,10 +122,12 @@ impl Inventory {
             } else {
                 format!("group `{}` becomes its own ancestor", names[0])
             };
-            return Err(Diagnostic::error(message, span.clone())
-                .label("this closes the loop")
-                .note(format!("the way round: {} > {}", names.join(" > "), names[0]))
-                .help("take one of these groups out of the other's children"));
+            return Err(vec![
+                Diagnostic::error(message, span.clone())
+                    .label("this closes the loop")
+                    .note(format!("the way round: {} > {}", names.join(" > "), names[0]))
+                    .help("take one of these groups out of the other's children"),
+            ]);
         }
         self.attach(parent, child);
         Ok(())
@@ -161,13 +164,15 @@ impl Inventory {
         group: GroupId,
         name: &str,
         var: InventoryVar,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), Problems> {
         if name == "ansible_group_priority" {
             let number =
                 var.value.as_i64().or_else(|| var.value.as_str().and_then(|text| text.trim().parse().ok()));
             let Some(number) = number else {
-                return Err(Diagnostic::error("`ansible_group_priority` is not a whole number", var.origin)
-                    .help("write a number such as 10; among groups of one depth the greater wins"));
+                return Err(vec![
+                    Diagnostic::error("`ansible_group_priority` is not a whole number", var.origin)
+                        .help("write a number such as 10; among groups of one depth the greater wins"),
+                ]);
             };
             self.group_mut(group).priority = number;
             return Ok(());
@@ -175,6 +180,21 @@ impl Inventory {
         let name = self.intern(name);
         self.group_mut(group).vars.inventory.set(name, var);
         Ok(())
+    }
+
+    /// A warning where a host's variable was set to another value before, in the same file.
+    pub(super) fn set_otherwise(&self, host: HostId, name: &str, var: &InventoryVar) -> Option<Diagnostic> {
+        let host = &self.hosts[host.index()];
+        let before = host.vars.inventory.get(name)?;
+        let same_file = Arc::ptr_eq(&before.origin.source, &var.origin.source);
+        (same_file && before.value != var.value).then(|| {
+            Diagnostic::warning(
+                format!("`{name}` of host `{}` is set again, to another value", host.name),
+                var.origin.clone(),
+            )
+            .note(format!("first at {}; the last one holds", before.origin))
+            .help("keep one of the two")
+        })
     }
 
     pub(super) fn set_host_var(&mut self, host: HostId, name: &str, var: InventoryVar) {

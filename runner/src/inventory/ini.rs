@@ -127,8 +127,8 @@ impl Reader<'_> {
     }
 
     fn link(&mut self, parent: GroupId, child: GroupId, span: &Span) {
-        if let Err(problem) = self.into.link(parent, child, span) {
-            self.problems.push(problem);
+        if let Err(mut found) = self.into.link(parent, child, span) {
+            self.problems.append(&mut found);
         }
     }
 
@@ -157,8 +157,11 @@ impl Reader<'_> {
         let of = self.into.group_name(group).to_owned();
         let Some((left, right)) = line.split_once('=') else {
             self.problems.push(
-                Diagnostic::error(format!("a variable without a value: `{line}`"), self.span(start, line.len()))
-                    .help(format!("write `name=value`; `[{of}:vars]` lists variables of `{of}`")),
+                Diagnostic::error(
+                    format!("a variable without a value: `{line}`"),
+                    self.span(start, line.len()),
+                )
+                .help(format!("write `name=value`; `[{of}:vars]` lists variables of `{of}`")),
             );
             return;
         };
@@ -182,8 +185,8 @@ impl Reader<'_> {
         }
         self.set_here.insert(key, span);
         let var = InventoryVar { value: literal::value(value), origin, trusted: true };
-        if let Err(problem) = self.into.set_group_var(group, name, var) {
-            self.problems.push(problem);
+        if let Err(mut found) = self.into.set_group_var(group, name, var) {
+            self.problems.append(&mut found);
         }
     }
 
@@ -292,6 +295,7 @@ impl Reader<'_> {
                 self.into.set_host_var(host, "ansible_port", var);
             }
             for (name, var) in vars {
+                self.problems.extend(self.into.set_otherwise(host, name, var));
                 self.into.set_host_var(host, name, var.clone());
             }
         }
@@ -322,8 +326,11 @@ impl Reader<'_> {
         }
         for (name, span) in undeclared.drain(..) {
             problems.push(
-                Diagnostic::error(format!("variables for the group `{name}`, which is not defined"), span.clone())
-                    .help(near(&name, &span)),
+                Diagnostic::error(
+                    format!("variables for the group `{name}`, which is not defined"),
+                    span.clone(),
+                )
+                .help(near(&name, &span)),
             );
         }
     }
@@ -332,7 +339,8 @@ impl Reader<'_> {
 /// `[::1]:22` and `[a:c]-osd` begin with a bracket and are hosts.
 fn is_bracketed_host(line: &str) -> bool {
     let Some((inner, after)) = line[1..].split_once(']') else { return false };
-    address::is_ipv6(inner) || (inner.contains(':') && after.starts_with(|c: char| !c.is_whitespace() && c != '#'))
+    address::is_ipv6(inner)
+        || (inner.contains(':') && after.starts_with(|c: char| !c.is_whitespace() && c != '#'))
 }
 
 /// The group and the kind of a header, or what is wrong with it.

@@ -193,7 +193,7 @@ impl<'a> Reader<'a> {
                 break;
             }
         }
-        if !rest[end..].chars().next().is_none_or(|next| !next.is_alphanumeric()) {
+        if rest[end..].starts_with(char::is_alphanumeric) {
             return None;
         }
         self.at += end;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json};
 use std::collections::HashSet;
 
 /// Answers `--host NAME` with the variables of one host.
-pub(super) type AskHost<'a> = dyn FnMut(&str) -> Result<Map<String, Json>, Diagnostic> + 'a;
+pub(super) type AskHost<'a> = dyn FnMut(&str) -> Result<Map<String, Json>, Problems> + 'a;
 
 /// Reads what `--list` printed. All places are `origin`, which names the program or file.
 pub(super) fn read(
@@ -86,8 +86,8 @@ impl Reader<'_> {
             Some(Json::Object(vars)) => {
                 for (name, value) in vars {
                     let var = self.var(value);
-                    if let Err(problem) = self.into.set_group_var(group, name, var) {
-                        self.problems.push(problem);
+                    if let Err(mut found) = self.into.set_group_var(group, name, var) {
+                        self.problems.append(&mut found);
                     }
                 }
             }
@@ -95,8 +95,8 @@ impl Reader<'_> {
         }
         for child in self.names(name, parts, "children") {
             let child = self.into.ensure_group(&child, Some(self.origin));
-            if let Err(problem) = self.into.link(group, child, self.origin) {
-                self.problems.push(problem);
+            if let Err(mut found) = self.into.link(group, child, self.origin) {
+                self.problems.append(&mut found);
             }
         }
     }
@@ -139,7 +139,7 @@ impl Reader<'_> {
         for host in hosts {
             match ask(self.into.host_name(host)) {
                 Ok(vars) => self.host_vars(host, &vars),
-                Err(problem) => self.problems.push(problem),
+                Err(mut found) => self.problems.append(&mut found),
             }
         }
     }

@@ -15,14 +15,20 @@
 //! A later value replaces an earlier one as a whole; mappings are not merged.
 mod address;
 mod build;
+mod glob;
+mod growth;
 mod ini;
 mod listing;
 mod literal;
 mod load;
 mod machine;
 mod model;
+mod order;
 mod pattern;
 mod precedence;
+mod program;
+mod subscript;
+mod text;
 mod vars_files;
 mod words;
 mod world;
@@ -31,7 +37,8 @@ mod yaml;
 pub use listing::Listing;
 pub use load::{InventorySource, resolve};
 pub use model::{GroupId, HostId, InventoryVar, Name};
-pub use pattern::{Order, Unselected};
+pub use order::Order;
+pub use pattern::{Unselected, Unselection};
 pub use world::{Disk, Kind, Output, World};
 
 use crate::diagnostic::Diagnostic;
@@ -107,6 +114,7 @@ impl Inventory {
     pub fn hosts_of(&self, group: GroupId) -> Vec<HostId> {
         let mut seen_groups = vec![false; self.groups.len()];
         let mut seen_hosts = vec![false; self.hosts.len()];
+        let group_asked = group;
         let mut order = vec![group];
         seen_groups[group.index()] = true;
         let mut hosts = Vec::new();
@@ -115,6 +123,9 @@ impl Inventory {
             let group = &self.groups[order[at].index()];
             at += 1;
             for host in &group.hosts {
+                if group_asked == GroupId::ALL && self.is_implicit(*host) {
+                    continue;
+                }
                 if !std::mem::replace(&mut seen_hosts[host.index()], true) {
                     hosts.push(*host);
                 }
@@ -144,8 +155,12 @@ fn check_variable_name(name: &str, span: &Span) -> Option<Diagnostic> {
         && chars.all(|c| c == '_' || c.is_alphanumeric());
     (!good).then(|| {
         let better: String = name.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
-        Diagnostic::warning(format!("no expression can name the variable `{name}`"), span.clone())
-            .help(format!("use letters, digits and `_` only, such as `{}`", better.trim_start_matches(char::is_numeric)))
+        Diagnostic::warning(format!("no expression can name the variable `{name}`"), span.clone()).help(
+            format!(
+                "use letters, digits and `_` only, such as `{}`",
+                better.trim_start_matches(char::is_numeric)
+            ),
+        )
     })
 }
 

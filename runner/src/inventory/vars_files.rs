@@ -1,8 +1,8 @@
 //! The folders `group_vars` and `host_vars`, beside the inventory and beside the playbook.
 use super::model::{GroupId, HostId, InventoryVar, Layer, Name};
 use super::world::{Kind, World};
-use super::{Inventory, load, yaml};
-use crate::diagnostic::{Diagnostic, Problems};
+use super::{Inventory, text, yaml};
+use crate::diagnostic::{Diagnostic, Problems, did_you_mean};
 use crate::yaml::{Data, Node};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ pub(super) fn beside(folder: &Path, side: Side, world: &dyn World, problems: &mu
             None => {}
             Some(Kind::Folder) => match world.list(&path) {
                 Ok(names) => found.push(VarsDir { path, of, side, names: names.into_iter().collect() }),
-                Err(error) => problems.push(load::unreadable(&path, &error)),
+                Err(error) => problems.push(text::unreadable(&path, &error)),
             },
             Some(_) => problems.push(
                 Diagnostic::warning(format!("{} is not a folder and is not read", path.display()), None)
@@ -98,7 +98,7 @@ impl VarsDir {
 fn folder_files(path: &Path, world: &dyn World, problems: &mut Problems, files: &mut Vec<PathBuf>) {
     let mut names = match world.list(path) {
         Ok(names) => names,
-        Err(error) => return problems.push(load::unreadable(path, &error)),
+        Err(error) => return problems.push(text::unreadable(path, &error)),
     };
     names.sort_unstable();
     for name in names.iter().filter(|name| !name.starts_with('.') && !name.ends_with('~')) {
@@ -117,7 +117,7 @@ fn folder_files(path: &Path, world: &dyn World, problems: &mut Problems, files: 
 type Vars = Vec<(Name, InventoryVar)>;
 
 fn read_vars(path: &Path, world: &dyn World, into: &mut Inventory) -> Result<(Vars, Problems), Problems> {
-    let source = load::source(path, world)?;
+    let source = text::source(path, world)?;
     let document = crate::yaml::parse_one(&source)?;
     match &document.data {
         Data::Null => Ok((Vars::new(), Problems::new())),
@@ -152,6 +152,37 @@ impl Inventory {
                 self.read_host_files(HostId(index as u32), world, problems);
             }
         }
+        problems.extend(self.dirs.iter().flat_map(|dir| self.misspelt(dir)));
+    }
+
+    /// Warnings for files that nobody reads and that are named nearly like a group or host.
+    fn misspelt(&self, dir: &VarsDir) -> Problems {
+        let of: Vec<&str> = match dir.of {
+            Of::Groups => self.groups.iter().map(|group| &*group.name).collect(),
+            Of::Hosts => self.hosts.iter().map(|host| &*host.name).collect(),
+        };
+        let known: HashSet<&str> = of.iter().copied().collect();
+        let mut names: Vec<&String> = dir.names.iter().filter(|name| !name.starts_with('.')).collect();
+        names.sort_unstable();
+        let mut problems = Problems::new();
+        for file in names {
+            let name = ENDINGS[1..].iter().find_map(|ending| file.strip_suffix(ending)).unwrap_or(file);
+            let unused = !known.contains(name) && !known.contains(file.as_str());
+            // Names that differ in digits alone are siblings, not slips.
+            let letters = |name: &str| name.replace(|c: char| c.is_ascii_digit(), "");
+            let near = did_you_mean(name, of.iter().copied()).filter(|near| letters(near) != letters(name));
+            if let Some(near) = near.filter(|_| unused) {
+                let path = dir.path.join(file);
+                problems.push(
+                    Diagnostic::warning(
+                        format!("{} is not read: nothing is named `{name}`", path.display()),
+                        None,
+                    )
+                    .help(format!("did you mean `{near}`?")),
+                );
+            }
+        }
+        problems
     }
 
     pub(super) fn read_group_files(&mut self, group: GroupId, world: &dyn World, problems: &mut Problems) {

@@ -151,15 +151,15 @@ impl Reader<'_> {
         if let Some(problem) = super::check_variable_name(&name, &key.span) {
             self.problems.push(problem);
         }
-        if let Err(problem) = self.into.set_group_var(group, &name, variable(value)) {
-            self.problems.push(problem);
+        if let Err(mut found) = self.into.set_group_var(group, &name, variable(value)) {
+            self.problems.append(&mut found);
         }
     }
 
     fn child(&mut self, parent: GroupId, key: &Node, value: &Node) {
         let Some(child) = self.group(key, value) else { return };
-        if let Err(problem) = self.into.link(parent, child, &key.span) {
-            self.problems.push(problem);
+        if let Err(mut found) = self.into.link(parent, child, &key.span) {
+            self.problems.append(&mut found);
         }
     }
 
@@ -202,7 +202,9 @@ impl Reader<'_> {
                 self.into.set_host_var(host, "ansible_port", var);
             }
             for (name, value) in vars {
-                self.into.set_host_var(host, &name.key_text(), variable(value));
+                let var = variable(value);
+                self.problems.extend(self.into.set_otherwise(host, &name.key_text(), &var));
+                self.into.set_host_var(host, &name.key_text(), var);
             }
         }
     }

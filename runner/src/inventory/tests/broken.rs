@@ -39,7 +39,10 @@ fn broken_ini() {
         ("[a]\nx v=1\\", "h:2:6: a backslash with nothing after it"),
         ("[a]\nx y\n", "h:2:3: `y` is not a `name=value` setting"),
         ("[a]\nx =y\n", "h:2:3: `=y` is not a `name=value` setting"),
-        ("[a]\nx v=1 ; old\n", "h:2:7: `;` is not a `name=value` setting|h:2:9: `old` is not a `name=value` setting"),
+        (
+            "[a]\nx v=1 ; old\n",
+            "h:2:7: `;` is not a `name=value` setting|h:2:9: `old` is not a `name=value` setting",
+        ),
         ("[a]\nx v=1 v=2\n", "h:2:7: `v` is set twice for this host"),
         ("[a]\nansible_user=root\n", "h:2:1: `ansible_user=root` stands where a host belongs"),
         ("[a]\nx[3:1]\n", "h:2:1: the range `[3:1]` ends before it begins"),
@@ -49,7 +52,10 @@ fn broken_ini() {
         ("[a]\nx\n[a:vars]\nv\n", "h:4:1: a variable without a value: `v`"),
         ("[a]\nx\n[a:vars]\n=v\n", "h:4:1: a value without a name"),
         ("[a]\nx\n[a:vars]\nv=1\nv=2\n", "h:5:1: `v` of group `a` is set twice"),
-        ("[a]\nx\n[a:vars]\nansible_group_priority=high\n", "h:4:24: `ansible_group_priority` is not a whole number"),
+        (
+            "[a]\nx\n[a:vars]\nansible_group_priority=high\n",
+            "h:4:24: `ansible_group_priority` is not a whole number",
+        ),
         ("[a]\nx\n[b:children]\na v=1\n", "h:4:1: `a v=1` is not a group name"),
         ("a\n\n  b v='\n c[\n", "h:3:7: a single quote that nothing closes|h:4:2: `[` is not closed"),
     ] {
@@ -66,19 +72,32 @@ fn broken_yaml() {
         ("plugin: aws_ec2\n", "h.yml:1:1: the inventory plugin `aws_ec2` cannot be run here"),
         ("all:\n  hots:\n    a:\n", "h.yml:2:3: the group `all` cannot hold `hots`"),
         ("all:\n  mtu: 9000\n", "h.yml:2:3: the group `all` cannot hold `mtu`"),
-        ("all:\n  hosts:\n    - a\n    - b\n", "h.yml:3:5: `hosts` of the group `all` is a list, not a mapping"),
+        (
+            "all:\n  hosts:\n    - a\n    - b\n",
+            "h.yml:3:5: `hosts` of the group `all` is a list, not a mapping",
+        ),
         ("all:\n  vars: [a]\n", "h.yml:2:9: `vars` of the group `all` is a list, not a mapping"),
         ("web: [a]\n", "h.yml:1:6: the group `web` is a list, not a mapping"),
-        ("all:\n  hosts:\n    a: 5\n", "h.yml:3:8: the host `a` is a whole number, not a mapping of variables"),
+        (
+            "all:\n  hosts:\n    a: 5\n",
+            "h.yml:3:8: the host `a` is a whole number, not a mapping of variables",
+        ),
         ("all:\n  hosts:\n    5:\n", "h.yml:3:5: the name of a host is text, this is a whole number"),
         ("all:\n  hosts:\n    a[1:]:\n", "h.yml:3:5: the range `[1:]` has no end"),
-        ("a:\n  children:\n    b:\n      children:\n        a:\n", "h.yml:3:5: group `b` becomes its own ancestor"),
-        ("all:\n  vars:\n    ansible_group_priority: x\nb:\n  vars: 5\n",
-         "h.yml:3:29: `ansible_group_priority` is not a whole number|h.yml:5:9: `vars` of the group `b` is a whole number, not a mapping"),
+        (
+            "a:\n  children:\n    b:\n      children:\n        a:\n",
+            "h.yml:3:5: group `b` becomes its own ancestor",
+        ),
+        (
+            "all:\n  vars:\n    ansible_group_priority: x\nb:\n  vars: 5\n",
+            "h.yml:3:29: `ansible_group_priority` is not a whole number|h.yml:5:9: `vars` of the group `b` is a whole number, not a mapping",
+        ),
     ] {
         broken("h.yml", text, &wanted.split('|').collect::<Vec<_>>());
     }
-    let Err(problems) = one("h.yml", "all:\n  hosts:\n    a: {x: 1, x: 2}\n  vars: {y: 1}\n") else { panic!() };
+    let Err(problems) = one("h.yml", "all:\n  hosts:\n    a: {x: 1, x: 2}\n  vars: {y: 1}\n") else {
+        panic!()
+    };
     assert!(shown(&problems).contains("h.yml:3"), "{}", shown(&problems));
 }
 
@@ -99,6 +118,8 @@ fn what_is_odd_is_a_warning() {
         ("a\nb\na\n", "h:3:1: host `a` is listed twice in one section"),
         ("a my-var=1\n", "h:1:3: no expression can name the variable `my-var`"),
         ("[a]\na\n", "h:2:1: `a` names both a host and a group"),
+        ("[a]\nx v=1\n[b]\nx v=2\n", "h:4:3: `v` of host `x` is set again, to another value"),
+        ("[a]\nx v=1\n[b]\nx v=1\n", ""),
         ("[a-b]\nx\n", ""),
     ] {
         let (inventory, warnings) = one("h", text).unwrap_or_else(|problems| panic!("{}", shown(&problems)));
@@ -119,17 +140,29 @@ fn broken_files_and_programs() {
         (&[("inv", "DENIED")], "inv cannot be read: permission denied"),
         (&[("inv", "#!/bin/sh\n")], "inv is a program but may not be run"),
         (&[("inv", "#!run\n")], "inv --list failed (exit status: 2)"),
-        (&[("inv", "#!run\n--list: hello\n")], "inv --list did not print JSON: expected value at line 1 column 1"),
+        (
+            &[("inv", "#!run\n--list: hello\n")],
+            "inv --list did not print JSON: expected value at line 1 column 1",
+        ),
         (&[("inv", "#!run\n--list: []\n")], "the inventory that inv gives is not an object of groups"),
         (
             &[("inv", "#!run\n--list: {\"g\": {\"hosts\": \"a\"}, \"_meta\": {}}\n")],
             "the inventory that inv gives has `hosts` of the group `g` that are not a list of names",
         ),
         (&[("inv", "#!run\n--list: {\"g\": [\"a\"]}\n")], "inv --host a failed (exit status: 2)"),
-        (&[("inv", "#!run\n--list: {\"g\": {\"x\": 1}}\n")], "the inventory that inv gives has a group `g` without `hosts`, `vars` or `children`"),
-        (&[("inv", "$ANSIBLE_VAULT;1.1;AES256\nwrong\n")], "inv is vaulted and cannot be decrypted: the password is not right"),
+        (
+            &[("inv", "#!run\n--list: {\"g\": {\"x\": 1}}\n")],
+            "the inventory that inv gives has a group `g` without `hosts`, `vars` or `children`",
+        ),
+        (
+            &[("inv", "$ANSIBLE_VAULT;1.1;AES256\nwrong\n")],
+            "inv is vaulted and cannot be decrypted: the password is not right",
+        ),
         (&[("inv", "a\n"), ("group_vars/all", "- x\n")], "a file of variables is a mapping, this is a list"),
-        (&[("inv", "a\n"), ("host_vars/a.yml", "DENIED")], "host_vars/a.yml cannot be read: permission denied"),
+        (
+            &[("inv", "a\n"), ("host_vars/a.yml", "DENIED")],
+            "host_vars/a.yml cannot be read: permission denied",
+        ),
     ] {
         let Err(problems) = Inventory::load(&paths(&["inv"]), &Paper::with(files), None) else {
             panic!("{files:?} was read")

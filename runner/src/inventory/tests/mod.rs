@@ -52,7 +52,11 @@ impl World for Paper {
         let answer = text.lines().find_map(|line| line.strip_prefix(&asked));
         Ok(match answer {
             Some(answer) => Output { success: true, stdout: answer.into(), ..Output::default() },
-            None => Output { status: "exit status: 2".into(), stderr: b"no such thing".into(), ..Output::default() },
+            None => Output {
+                status: "exit status: 2".into(),
+                stderr: b"no such thing".into(),
+                ..Output::default()
+            },
         })
     }
 
@@ -71,7 +75,8 @@ fn paths(paths: &[&str]) -> Vec<InventorySource> {
 
 /// An inventory of one INI file without problems.
 fn ini(text: &str) -> Inventory {
-    let (inventory, warnings) = one("hosts.ini", text).unwrap_or_else(|problems| panic!("{}", shown(&problems)));
+    let (inventory, warnings) =
+        one("hosts.ini", text).unwrap_or_else(|problems| panic!("{}", shown(&problems)));
     assert_eq!(warnings, [], "{}", shown(&warnings));
     inventory
 }
