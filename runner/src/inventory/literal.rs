@@ -175,8 +175,8 @@ impl<'a> Reader<'a> {
 
     fn number(&mut self) -> Option<Json> {
         let mut negative = false;
-        while let Some(sign @ (b'-' | b'+')) = self.peek() {
-            negative ^= sign == b'-';
+        if let Some(sign @ (b'-' | b'+')) = self.peek() {
+            negative = sign == b'-';
             self.at += 1;
             self.blanks();
         }
@@ -231,13 +231,16 @@ impl<'a> Reader<'a> {
             self.at += 1;
         }
         let quote = self.peek().filter(|byte| matches!(byte, b'\'' | b'"'))? as char;
-        self.at += 1;
+        let triple = ["'''", "\"\"\""].iter().any(|three| self.rest().starts_with(three));
+        let close: String = std::iter::repeat_n(quote, if triple { 3 } else { 1 }).collect();
+        self.at += close.len();
         loop {
-            let next = self.rest().chars().next()?;
-            self.at += next.len_utf8();
-            if next == quote {
+            if self.rest().starts_with(&close) {
+                self.at += close.len();
                 return Some(());
             }
+            let next = self.rest().chars().next()?;
+            self.at += next.len_utf8();
             if next != '\\' {
                 out.push(next);
             } else if raw {
@@ -367,6 +370,9 @@ mod tests {
             ("'it\\'s'", json!("it's")),
             ("'a\\tb\\x41\\101\\u00e9'", json!("a\tbAAé")),
             ("'\\d'", json!("\\d")),
+            ("'''it's'''", json!("it's")),
+            ("'''open'", json!("'''open'")),
+            ("--5", json!("--5")),
             ("r'a\\nb'", json!("a\\nb")),
             ("b'bytes'", json!("bytes")),
             ("'open", json!("'open")),
