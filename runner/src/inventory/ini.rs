@@ -185,6 +185,14 @@ impl Reader<'_> {
         }
         self.set_here.insert(key, span);
         let var = InventoryVar { value: literal::value(value), origin, trusted: true };
+        if let (Some(at), true) = (value.find(" #"), var.value.is_string() && !value.starts_with(['\'', '"']))
+        {
+            let place = self.span(start + line.len() - value.len() + at + 1, value.len() - at - 1);
+            self.problems.push(
+                Diagnostic::warning(format!("this is part of the value of `{name}`, not a comment"), place)
+                    .help("put the comment on a line of its own, or the value in quotes"),
+            );
+        }
         if let Err(mut found) = self.into.set_group_var(group, name, var) {
             self.problems.append(&mut found);
         }

@@ -7,7 +7,7 @@ use super::{Inventory, address, ini, machine, program, yaml};
 use crate::diagnostic::{Diagnostic, Problems, Severity, did_you_mean};
 use crate::source::{Source, Span};
 use serde_json::Value as Json;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// One `-i` option.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,7 +95,14 @@ impl Inventory {
                 }
             }
         }
-        folders.extend(playbook_dir.map(|dir| (dir.to_path_buf(), Side::Playbook)));
+        // Where the playbook stands beside the inventory, its folders are the inventory's.
+        let plain =
+            |path: &Path| path.components().filter(|part| *part != Component::CurDir).collect::<PathBuf>();
+        if let Some(dir) =
+            playbook_dir.filter(|dir| folders.iter().all(|(known, _)| plain(known) != plain(dir)))
+        {
+            folders.push((dir.to_path_buf(), Side::Playbook));
+        }
         problems.append(&mut inventory.settle());
         let mut dirs = Vec::new();
         for (folder, side) in &folders {

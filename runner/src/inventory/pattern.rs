@@ -181,7 +181,8 @@ impl Inventory {
         }))
     }
 
-    /// All hosts of the groups that match, then the hosts that match themselves.
+    /// All hosts of the groups that match, then the hosts that match themselves, each once: a position counts hosts,
+    /// while Ansible counts a host of two groups twice.
     fn matched(
         &self,
         shown: &str,

@@ -11,6 +11,9 @@ use std::sync::Arc;
 /// Endings of files with variables; of one name only the first that exists is read, as Ansible does.
 const ENDINGS: [&str; 4] = ["", ".yml", ".yaml", ".json"];
 
+/// Most pairs of a file's and a host's name that are compared to find slips: some ten milliseconds.
+const COMPARED: usize = 20_000;
+
 /// Beside what a folder stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
@@ -161,6 +164,9 @@ impl Inventory {
             Of::Groups => self.groups.iter().map(|group| &*group.name).collect(),
             Of::Hosts => self.hosts.iter().map(|host| &*host.name).collect(),
         };
+        if of.len().saturating_mul(dir.names.len()) > COMPARED {
+            return Problems::new();
+        }
         let known: HashSet<&str> = of.iter().copied().collect();
         let mut names: Vec<&String> = dir.names.iter().filter(|name| !name.starts_with('.')).collect();
         names.sort_unstable();

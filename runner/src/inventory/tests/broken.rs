@@ -120,6 +120,10 @@ fn what_is_odd_is_a_warning() {
         ("[a]\na\n", "h:2:1: `a` names both a host and a group"),
         ("[a]\nx v=1\n[b]\nx v=2\n", "h:4:3: `v` of host `x` is set again, to another value"),
         ("[a]\nx v=1\n[b]\nx v=1\n", ""),
+        (
+            "[a]\nx\n[a:vars]\nnic=eth0 # first\nmtu=9000 # jumbo\nq='a' # b\n",
+            "h:4:10: this is part of the value of `nic`, not a comment",
+        ),
         ("[a-b]\nx\n", ""),
     ] {
         let (inventory, warnings) = one("h", text).unwrap_or_else(|problems| panic!("{}", shown(&problems)));

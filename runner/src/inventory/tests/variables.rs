@@ -110,7 +110,7 @@ fn files_of_variables_are_found_as_ansible_finds_them() {
         ("host_vars/empty", ""),
         ("group_vars/al.yml", "v: [\n"),
     ]);
-    let (inventory, warnings) = Inventory::load(&paths(&["inv"]), &paper, None)
+    let (inventory, warnings) = Inventory::load(&paths(&["inv"]), &paper, Some(Path::new(".")))
         .unwrap_or_else(|problems| panic!("{}", shown(&problems)));
     let host = inventory.host("h").unwrap();
     assert_eq!(
