@@ -336,6 +336,12 @@ mod tests {
     use super::value;
     use serde_json::{Value as Json, json};
 
+    fn check(table: &[(&str, Json)]) {
+        for (text, wanted) in table {
+            assert_eq!(&value(text), wanted, "{text:?}");
+        }
+    }
+
     /// Each pair was checked against `ansible-inventory --list` of ansible-core 2.19.
     #[test]
     fn values_are_typed_as_python_literals() {
@@ -376,6 +382,13 @@ mod tests {
             ("r'a\\nb'", json!("a\\nb")),
             ("b'bytes'", json!("bytes")),
             ("'open", json!("'open")),
+        ];
+        check(table);
+    }
+
+    #[test]
+    fn collections_are_typed_as_python_literals() {
+        let table: &[(&str, Json)] = &[
             ("1,2", json!([1, 2])),
             ("1,", json!([1])),
             ("(1)", json!(1)),
@@ -398,9 +411,7 @@ mod tests {
             ("1 or 2", json!("1 or 2")),
             ("18446744073709551615", json!(18446744073709551615u64)),
         ];
-        for (text, wanted) in table {
-            assert_eq!(&value(text), wanted, "{text:?}");
-        }
+        check(table);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 use super::{Paper, one, paths, shown};
 use crate::diagnostic::Severity;
 use crate::inventory::Inventory;
+use proptest::prelude::*;
 
 /// Loads one file and compares the place and message of each problem.
 #[track_caller]
@@ -186,4 +187,23 @@ fn bytes_that_are_not_utf8_are_errors_outside_of_comments() {
     paper.0.insert("h".into(), b"# x\na v=caf\xe9\n".to_vec());
     let problems = Inventory::load(&paths(&["h"]), &paper, None).unwrap_err();
     assert_eq!(problems[0].span.as_ref().unwrap().to_string(), "h:2:8");
+}
+
+proptest! {
+    /// Whatever stands in a file: no panic, and never an error without a way out; what is read can be printed.
+    #[test]
+    fn any_text_is_read_or_refused(text in "([\\[\\]:=#;'\"\\\\ \t\n{},a-c0-2é\u{feff}-]|:vars\\]\n|:children\\]\n|\n\\[a|hosts:\n ){0,40}") {
+        for name in ["h", "h.yml"] {
+            match one(name, &text) {
+                Ok((inventory, _)) => {
+                    let listed = inventory.list_json();
+                    prop_assert!(listed["_meta"]["hostvars"].is_object());
+                }
+                Err(problems) => {
+                    prop_assert!(problems.iter().any(|problem| problem.severity == Severity::Error));
+                    shown(&problems);
+                }
+            }
+        }
+    }
 }
