@@ -255,3 +255,21 @@ proptest! {
         prop_assert_eq!(value(&quoted), json!(text));
     }
 }
+
+/// tests/data/yaml/scalars.json: random scalars with the values that PyYAML 6.0.3's safe loader gives (dates as text).
+#[test]
+fn scalars_agree_with_pyyaml() {
+    let rows: Vec<(String, Json)> =
+        serde_json::from_str(include_str!("../../../tests/data/yaml/scalars.json")).expect("rows");
+    assert!(rows.len() > 500);
+    let wrong: Vec<String> = rows
+        .iter()
+        .filter(|(text, expected)| {
+            let found = value(text);
+            let close = found.as_f64().zip(expected.as_f64()).is_some_and(|(a, b)| (a - b).abs() <= b.abs() * 1e-12);
+            found != *expected && !(close && found.is_f64() == expected.is_f64())
+        })
+        .map(|(text, expected)| format!("{text}: {} instead of {expected}", value(text)))
+        .collect();
+    assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
+}
