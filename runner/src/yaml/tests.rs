@@ -266,7 +266,8 @@ fn scalars_agree_with_pyyaml() {
         .iter()
         .filter(|(text, expected)| {
             let found = value(text);
-            let close = found.as_f64().zip(expected.as_f64()).is_some_and(|(a, b)| (a - b).abs() <= b.abs() * 1e-12);
+            let close =
+                found.as_f64().zip(expected.as_f64()).is_some_and(|(a, b)| (a - b).abs() <= b.abs() * 1e-12);
             found != *expected && !(close && found.is_f64() == expected.is_f64())
         })
         .map(|(text, expected)| format!("{text}: {} instead of {expected}", value(text)))

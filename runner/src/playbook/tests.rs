@@ -1,0 +1,300 @@
+//! Tests of the language: real playbooks, the table of what people use, roles, imports, inheritance.
+use std::path::PathBuf;
+
+use serde_json::{Value as Json, json};
+
+use super::*;
+use crate::diagnostic::Problems;
+use crate::yaml::Node;
+
+mod broken;
+mod frequency;
+mod roles;
+
+/// Modules as the runner may have them; those whose arguments matter to a test have some.
+fn vocabulary() -> Vocabulary {
+    let typed = [
+        (
+            "copy",
+            json!({"required": ["dest"], "properties": {
+            "src": {"type": "string"}, "dest": {"type": "string"}, "content": {"type": "string"},
+            "mode": {"type": ["string", "null"]}, "owner": {"type": ["string", "null"]},
+            "backup": {"type": "boolean"}, "force": {"type": "boolean"}, "validate": {"type": "string"}},
+            "additionalProperties": false}),
+        ),
+        (
+            "lineinfile",
+            json!({"required": ["path"], "properties": {
+            "path": {"type": "string"}, "line": {"type": "string"}, "regexp": {"type": "string"},
+            "state": {"enum": ["present", "absent"]}, "create": {"type": "boolean"}, "mode": {"type": "string"},
+            "backrefs": {"type": "boolean"}, "insertafter": {"type": "string"}}, "additionalProperties": false}),
+        ),
+        (
+            "sysctl",
+            json!({"required": ["name"], "properties": {
+            "name": {"type": "string"}, "value": {"type": "string"}, "state": {"enum": ["present", "absent"]},
+            "reload": {"type": "boolean"}}, "additionalProperties": false}),
+        ),
+        (
+            "package",
+            json!({"required": ["name"], "properties": {
+            "name": {"type": "array", "items": {"type": "string"}},
+            "state": {"enum": ["present", "latest", "absent"]}}, "additionalProperties": false}),
+        ),
+        (
+            "reboot",
+            json!({"properties": {"boot_timeout": {"type": "integer", "minimum": 1}}, "additionalProperties": false}),
+        ),
+    ];
+    let plain = "sysfs kernel_args hugepages file template blockinfile replace ini_file systemd_unit service \
+        service_facts package_facts command shell script modprobe stat slurp find wait_for manual";
+    let known = |name: &str| Known { name: name.to_owned(), ..Known::default() };
+    let aliases = |name: &str| match name {
+        "lineinfile" => vec![("dest".to_owned(), "path".to_owned())],
+        _ => Vec::new(),
+    };
+    let typed = typed.into_iter().map(|(name, schema)| Known {
+        schema: Some(std::sync::Arc::new(schema)),
+        aliases: aliases(name),
+        ..known(name)
+    });
+    Vocabulary::new(typed.chain(plain.split_whitespace().map(known)))
+}
+
+fn data(path: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/data").join(path)
+}
+
+/// Loads `site.yml` from files in memory.
+fn load(files: &[(&str, &str)]) -> Result<Playbook, Problems> {
+    let files = Memory::new(files.iter().copied());
+    Loader::new(&files, &vocabulary(), vec!["extra".to_owned()]).load("site.yml")
+}
+
+fn good(files: &[(&str, &str)]) -> Playbook {
+    load(files).unwrap_or_else(|problems| panic!("{}", crate::report::diagnostic::render(&problems, false)))
+}
+
+/// The playbook of one play with these tasks.
+fn tasks_of(text: &str) -> Playbook {
+    let indented: String = text.lines().map(|line| format!("    {line}\n")).collect();
+    good(&[("site.yml", &format!("- hosts: all\n  tasks:\n{indented}"))])
+}
+
+fn messages(files: &[(&str, &str)]) -> Vec<String> {
+    load(files).expect_err("problems").into_iter().map(|problem| problem.message).collect()
+}
+
+fn titles(playbook: &Playbook) -> Vec<String> {
+    playbook.plays.iter().flat_map(|play| tags::tasks(play)).map(Task::title).collect()
+}
+
+fn words(nodes: &[std::sync::Arc<Node>]) -> Vec<String> {
+    nodes.iter().map(|node| node.key_text().into_owned()).collect()
+}
+
+#[test]
+fn real_playbooks_load_whole() {
+    for (name, count) in [("site.yml", 20), ("site-loop.yml", 13)] {
+        let path = data("playbooks/site").join(name);
+        let vocabulary = vocabulary();
+        let loader = Loader::new(&Disk, &vocabulary, Vec::new());
+        let playbook = loader.load(&path.to_string_lossy()).expect(name);
+        assert_eq!(tags::tasks(&playbook.plays[0]).len(), count, "{name}");
+        assert!(playbook.warnings.is_empty());
+        assert!(playbook.plays[0].vars_files[0].loaded.is_some());
+        assert_eq!(playbook.plays[0].gather_facts, Some(Setting::Fixed(false)));
+    }
+}
+
+#[test]
+fn a_task_is_read_with_all_its_parts() {
+    let playbook = tasks_of(
+        "- name: one
+  ansible.builtin.command: echo 'a b' creates=/y
+  args: {chdir: /tmp}
+  loop: [1, 2]
+  loop_control: {label: \"{{ item }}\", index_var: at, extended: yes, pause: 1.5}
+  register: out
+  until: out is success
+  retries: 5
+  delay: 0.5
+  changed_when: false
+  failed_when: [\"'x' in out.stdout\", out.rc > 1]
+  when: [a is defined, true]
+  tags: [x, 'y,z']
+  become: \"{{ root }}\"
+  notify: h
+  accept_risk: {security: it is a lab}
+  spoils: [/x]
+- name: h
+  ansible.posix.sysctl: name=vm.swappiness value=1
+- local_action: command uptime
+- action: {module: ansible.builtin.copy, dest: /x}
+- action: lineinfile dest=/x line=\"a {{ b }} c\"
+- meta: flush_handlers
+- systemd: {name: x}
+- debug:"
+            .replace("  notify: h\n", "")
+            .as_str(),
+    );
+    let tasks = tags::tasks(&playbook.plays[0]);
+    let one = tasks[0];
+    assert_eq!(
+        (one.action.module.as_str(), one.action.written.as_str()),
+        ("command", "ansible.builtin.command")
+    );
+    assert_eq!(one.action.args.free.as_ref().and_then(Node::as_str), Some("echo 'a b'"));
+    assert_eq!(one.action.args.get("creates").and_then(Node::as_str), Some("/y"));
+    assert_eq!(one.action.args.get("chdir").and_then(Node::as_str), Some("/tmp"));
+    let repeat = one.repeat.as_ref().expect("a loop");
+    assert_eq!((repeat.kind, repeat.control.index_var.as_deref()), (LoopKind::Loop, Some("at")));
+    assert_eq!(repeat.control.pause, Some(Setting::Fixed(1.5)));
+    assert_eq!(one.retries, Some(Setting::Fixed(5)));
+    assert_eq!(one.delay, Some(Setting::Fixed(0.5)));
+    assert_eq!(words(&one.changed_when), ["false"]);
+    assert_eq!(one.failed_when.len(), 2);
+    assert_eq!(words(&one.settings.when), ["a is defined", "true"]);
+    assert_eq!(one.settings.tags.iter().map(|tag| &**tag).collect::<Vec<_>>(), ["x", "y", "z"]);
+    assert!(matches!(one.settings.r#become, Some(Setting::Template(_))));
+    assert_eq!(one.settings.accept_risk[0].reason, "it is a lab");
+    assert_eq!(tasks[1].action.args.get("value").and_then(Node::as_str), Some("1"));
+    assert_eq!(tasks[2].settings.delegate_to, Some(Setting::Fixed("localhost".to_owned())));
+    assert_eq!(tasks[2].action.args.free.as_ref().and_then(Node::as_str), Some("uptime"));
+    assert_eq!(tasks[3].action.module, "copy");
+    assert_eq!(tasks[4].action.args.get("line").and_then(Node::as_str), Some("a {{ b }} c"));
+    assert_eq!(tasks[4].action.args.get("line").expect("line").raw(), "\"a {{ b }} c\"");
+    assert_eq!(tasks[6].action.module, "systemd_unit");
+    let ids: Vec<u32> = tasks.iter().map(|task| task.id.0).collect();
+    assert_eq!(ids, (0..8).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_play_is_read_with_all_its_parts() {
+    let playbook = good(&[
+        (
+            "site.yml",
+            "- name: p
+  hosts: [a, 'b:!c']
+  become: yes
+  become_method: community.general.su
+  serial: [1, '30%', '{{ n }}']
+  max_fail_percentage: 30
+  max_unreachable: 2
+  strategy: ansible.builtin.free
+  order: sorted
+  any_errors_fatal: true
+  force_handlers: true
+  vars: {a: 1}
+  vars_files: [v.yml, [missing.yml, v.yml], '{{ x }}.yml', s.yml]
+  vars_prompt: [{name: pw, prompt: Password, private: no, default: x}]
+  environment: {A: b}
+  collections: [x.y]
+  rollout: {max_down: 1}
+  pre_tasks: [{debug: }]
+  handlers: [{name: h, debug: }]
+",
+        ),
+        ("v.yml", "b: 2\n"),
+        ("s.yml", "$ANSIBLE_VAULT;1.1;AES256\n6162\n"),
+    ]);
+    let play = &playbook.plays[0];
+    assert_eq!(words(&play.hosts), ["a", "b:!c"]);
+    assert_eq!(play.settings.r#become, Some(Setting::Fixed(true)));
+    assert_eq!(play.settings.become_method, Some(Setting::Fixed("su".to_owned())));
+    assert_eq!(play.serial[..2], [Batch::Hosts(1), Batch::Percent(30.0)]);
+    assert_eq!(play.max_fail_percentage, Some(Setting::Fixed(30.0)));
+    assert_eq!(play.max_unreachable, Some(Batch::Hosts(2)));
+    assert_eq!((play.strategy.as_deref(), play.order), (Some("free"), Order::Sorted));
+    assert_eq!(play.vars_files.len(), 4);
+    let loaded: Vec<Json> = play
+        .vars_files
+        .iter()
+        .filter_map(|file| file.loaded.as_ref())
+        .map(|(_, vars)| vars.to_json())
+        .collect();
+    assert_eq!(loaded, [json!({"b": 2}), json!({"b": 2})]);
+    assert!(!play.vars_prompt[0].private);
+    assert_eq!(play.pre_tasks.len(), 1);
+    assert_eq!(tags::tasks(play)[0].settings.environment.len(), 1);
+}
+
+#[test]
+fn settings_are_inherited() {
+    let playbook = good(&[(
+        "site.yml",
+        "- hosts: all
+  become: true
+  tags: [p]
+  environment: {A: 1}
+  tasks:
+    - block:
+        - debug:
+          when: c
+          tags: t
+          become_user: x
+          vars: {v: 3}
+          notify: h2
+        - debug:
+      rescue:
+        - debug:
+      always:
+        - block:
+            - debug:
+          when: d
+      when: [a, b]
+      tags: q
+      vars: {v: 2}
+      no_log: true
+      environment: {A: 2}
+      become_user: y
+      notify: h1
+  handlers:
+    - {name: h1, debug: }
+    - {name: other, listen: h2, debug: }
+",
+    )]);
+    let tasks = tags::tasks(&playbook.plays[0]);
+    let first = &tasks[0].settings;
+    assert_eq!(words(&first.when), ["a", "b", "c"]);
+    assert_eq!(first.tags.iter().map(|tag| &**tag).collect::<Vec<_>>(), ["p", "q", "t"]);
+    assert_eq!(first.r#become, Some(Setting::Fixed(true)));
+    assert_eq!(first.become_user, Some(Setting::Fixed("x".to_owned())));
+    assert_eq!(first.no_log, Some(Setting::Fixed(true)));
+    let layers: Vec<(LayerKind, Json)> =
+        first.vars.iter().map(|layer| (layer.kind, layer.vars.to_json())).collect();
+    assert_eq!(layers, [(LayerKind::Block, json!({"v": 2})), (LayerKind::Task, json!({"v": 3}))]);
+    assert_eq!(
+        first.environment.iter().map(|node| node.to_json()).collect::<Vec<_>>(),
+        [json!({"A": 1}), json!({"A": 2})]
+    );
+    assert_eq!(words(&first.notify), ["h1", "h2"]);
+    assert!(std::sync::Arc::ptr_eq(&tasks[1].settings, &tasks[2].settings), "nothing own, nothing copied");
+    assert_eq!(words(&tasks[3].settings.when), ["a", "b", "d"]);
+}
+
+#[test]
+fn tags_and_starts_are_found() {
+    let playbook = good(&[(
+        "site.yml",
+        "- hosts: all\n  tags: p\n  tasks:\n    - {name: one, debug: , tags: [a, b]}\n    - {name: two words, debug: }\n- hosts: b\n  tasks: [{debug: }]\n",
+    )]);
+    assert_eq!(tags::tags(&playbook).iter().map(|tag| &**tag).collect::<Vec<_>>(), ["a", "b", "p"]);
+    assert_eq!(tags::start(&playbook, "two*"), Some(TaskId(1)));
+    assert_eq!(tags::start(&playbook, "debug"), Some(TaskId(2)));
+    assert_eq!(tags::start(&playbook, "three"), None);
+    let selection = Selection::new(&["a,zz".to_owned()], &["all".to_owned()]);
+    assert_eq!(selection.unused(&playbook), ["zz"]);
+}
+
+#[test]
+fn a_thousand_tasks_share_what_they_inherit() {
+    let mut text = "- hosts: all\n  become: true\n  vars: {a: 1}\n  tasks:\n".to_owned();
+    for at in 0..1000 {
+        text += &format!("    - name: t{at}\n      sysctl: {{name: vm.x{at}, value: \"{{{{ a }}}}\"}}\n");
+    }
+    let playbook = good(&[("site.yml", &text)]);
+    let tasks = tags::tasks(&playbook.plays[0]);
+    assert_eq!(tasks.len(), 1000);
+    assert!(tasks.iter().all(|task| std::sync::Arc::ptr_eq(&task.settings, &playbook.plays[0].settings)));
+}
