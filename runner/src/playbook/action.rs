@@ -37,6 +37,7 @@ impl Reader<'_> {
         settings: &mut Arc<Settings>,
         span: &Span,
     ) -> Option<Action> {
+        let before = self.problems.len();
         let (key, value) = self.named(draft, settings, span)?;
         let written = key.key_text().into_owned();
         let args = draft.args.take();
@@ -48,8 +49,12 @@ impl Reader<'_> {
         if module == "meta" {
             self.meta(&given, &key);
         }
-        let free_is_given = given.free.is_some();
-        arguments::check(&schema, &given, &key.span, free_is_given, &mut self.problems);
+        // What is missing is told only where everything that is there was understood.
+        let free = given.free.is_some() || self.problems.len() > before;
+        arguments::check(&schema, &given, &key.span, free, &mut self.problems);
+        if self.problems.len() > before && module.ends_with("_role") {
+            return None;
+        }
         Some(Action { module, written, args: given, span: key.span })
     }
 
@@ -71,7 +76,21 @@ impl Reader<'_> {
         let lone = modules.is_empty() && draft.action.is_none();
         let told = !strange.is_empty();
         for (key, meaning) in strange {
-            let problem = stranger(&key, &meaning, lone);
+            let owner = modules.first().and_then(|(module, _)| {
+                match self.loader.vocabulary.meaning(&module.key_text()) {
+                    Meaning::Module(known) if arguments::names(known, &key.key_text()) => {
+                        Some(known.name.as_str())
+                    }
+                    _ => None,
+                }
+            });
+            let problem = match owner {
+                Some(module) => {
+                    Diagnostic::error(format!("a task takes no `{}`", key.key_text()), key.span.clone())
+                        .help(format!("it is an argument of `{module}`: indent it below the module's name"))
+                }
+                None => stranger(&key, &meaning, lone),
+            };
             self.problems.push(problem);
         }
         let action = draft.action.take().and_then(|(key, value)| self.spelt_out(&key, value, settings));
@@ -99,7 +118,8 @@ impl Reader<'_> {
         }
         let (name, args) = match value.data {
             Data::Str(ref text) => {
-                let end = text.find(char::is_whitespace).unwrap_or(text.len());
+                let words = freeform::split(text).unwrap_or_default();
+                let end = words.first().map_or(text.len(), |word| word.end);
                 let rest = text[end..].len() - text[end..].trim_start().len() + end;
                 let name =
                     Node { data: Data::Str(text[..end].to_owned()), span: value.part(0..end), tag: None };
@@ -162,7 +182,10 @@ impl Reader<'_> {
         };
         if let Some(free) = given.free.take_if(|_| !takes_text(module)) {
             let message = format!("`{module}` takes named arguments; this text belongs to none of them");
-            let help = format!("write the arguments as a mapping, one a line, under `{module}:`");
+            let help = match module {
+                "import_role" | "include_role" => format!("write `name: {}` below it", free.raw()),
+                _ => format!("write the arguments as a mapping, one a line, under `{module}:`"),
+            };
             self.tell(Diagnostic::error(message, free.span).help(help));
         }
         match args {

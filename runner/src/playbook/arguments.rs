@@ -227,6 +227,13 @@ fn takes(known: &Known, name: &str) -> bool {
     open || known.arguments.iter().any(|argument| argument == name)
 }
 
+/// Whether a module has an argument or alias of this name.
+pub fn names(known: &Known, name: &str) -> bool {
+    let schema =
+        known.schema.as_deref().and_then(|schema| Schema::new(schema).property(canonical(known, name)));
+    schema.is_some() || known.arguments.iter().any(|argument| argument == name)
+}
+
 fn problems_name(problems: &Problems, name: &str) -> bool {
     problems.iter().any(|problem| problem.message.contains(&format!("`{name}`")))
 }

@@ -31,9 +31,16 @@ pub fn nearest(problem: Diagnostic, near: Option<&str>) -> Diagnostic {
 
 /// The problem of a value of the wrong kind.
 pub fn unfit(key: &Node, value: &Node, wanted: &str) -> Diagnostic {
-    let found = if value.is_null() { "it is empty".to_owned() } else { format!("this is {}", value.kind()) };
-    let span = if value.span.text().is_empty() { key.span.clone() } else { value.span.clone() };
-    Diagnostic::error(format!("`{}` wants {wanted}; {found}", key.key_text()), span)
+    let raw = value.raw();
+    let short = raw.chars().count() <= 40 && !raw.contains('\n') && !raw.is_empty();
+    let found = match &value.data {
+        Data::Null => "; it is empty".to_owned(),
+        Data::Seq(_) | Data::Map(_) => format!(", not {}", value.kind()),
+        _ if short && value.tag.is_none() => format!(", not `{raw}`"),
+        _ => format!(", not {}", value.kind()),
+    };
+    let span = if raw.is_empty() { key.span.clone() } else { value.span.clone() };
+    Diagnostic::error(format!("`{}` wants {wanted}{found}", key.key_text()), span)
 }
 
 fn report<T>(problems: &mut Problems, problem: Diagnostic) -> Option<T> {

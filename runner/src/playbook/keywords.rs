@@ -173,7 +173,7 @@ pub fn unknown(key: &Node, owner: &str, own: &[&'static str]) -> Diagnostic {
     if let Some(near) = did_you_mean(&word, own.iter().chain(&SHARED).copied()) {
         return problem.help(format!("did you mean `{near}`?"));
     }
-    for (other, words) in [("a play", &PLAY[..]), ("a block", &BLOCK[..]), ("a task", &TASK[..])] {
+    for (other, words) in [("a play", &PLAY[..]), ("a task", &TASK[..]), ("a block", &BLOCK[..])] {
         if other != owner && words.contains(&word.as_ref()) {
             return problem.help(format!("`{word}` belongs to {other}; check the indentation"));
         }

@@ -33,6 +33,7 @@ impl<'a> Loader<'a> {
     pub fn load(&self, path: &str) -> Result<Playbook, Problems> {
         let mut reader = Reader::new(self, Arc::from(files::folder(path)));
         let plays = reader.playbook(path, None);
+        in_order(&mut reader.problems, &reader.sources);
         let sources = reader.sources;
         if reader.problems.iter().any(|problem| problem.severity == Severity::Error) {
             return Err(reader.problems);
@@ -101,6 +102,16 @@ impl<'a> Loader<'a> {
     fn number(&self) -> TaskId {
         TaskId(self.next.fetch_add(1, Ordering::Relaxed))
     }
+}
+
+/// Sorts problems by file, in the order the files were read, then by place.
+fn in_order(problems: &mut Problems, sources: &[Arc<Source>]) {
+    let order: HashMap<*const Source, usize> =
+        sources.iter().enumerate().map(|(at, source)| (Arc::as_ptr(source), at)).collect();
+    problems.sort_by_key(|problem| {
+        let span = problem.span.as_ref();
+        span.map(|span| (order.get(&Arc::as_ptr(&span.source)).copied(), span.start))
+    });
 }
 
 /// One loading: what was read and found wrong so far.

@@ -96,12 +96,11 @@ impl Reader<'_> {
             );
             return false;
         }
-        let mut problem = Diagnostic::error("this play has no `hosts:`", place);
-        problem = match keys.iter().find(|key| did_you_mean(key, ["hosts"]).is_some()) {
-            Some(key) => problem.help(format!("did you mean `hosts` instead of `{key}`?")),
-            None => problem.help("add `hosts: all` or a narrower pattern"),
-        };
-        self.tell(problem);
+        // A misspelt `hosts` is told as an unknown keyword.
+        if !keys.iter().any(|key| did_you_mean(key, ["hosts"]).is_some()) {
+            let problem = Diagnostic::error("this play has no `hosts:`", place);
+            self.tell(problem.help("add `hosts: all` or a narrower pattern"));
+        }
         true
     }
 

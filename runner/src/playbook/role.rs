@@ -120,7 +120,17 @@ impl Reader<'_> {
                 _ if settings.take(Owner::Role, &key, &mut value, &mut self.problems) => {}
                 word => match keywords::refused(word).filter(|_| !word.starts_with("user")) {
                     Some(refusal) => self.problems.push(keywords::refusal(refusal, &key)),
-                    None => params.push((key, value)),
+                    None => {
+                        let words = keywords::SHARED.into_iter().chain(keywords::ROLE);
+                        if let Some(near) = did_you_mean(word, words) {
+                            let message = format!("`{word}` is taken as a parameter of the role");
+                            self.problems.push(
+                                Diagnostic::warning(message, key.span.clone())
+                                    .help(format!("did you mean `{near}`? If not, put it under `vars:`")),
+                            );
+                        }
+                        params.push((key, value));
+                    }
                 },
             }
         }
