@@ -296,8 +296,8 @@ fn as_boolean(value: &Json) -> Option<bool> {
         Json::Bool(value) => Some(*value),
         Json::String(text) => boolean(text),
         Json::Number(number) => match number.as_f64() {
-            Some(one) if one == 1.0 => Some(true),
-            Some(zero) if zero == 0.0 => Some(false),
+            Some(1.0) => Some(true),
+            Some(0.0) => Some(false),
             _ => None,
         },
         _ => None,

@@ -192,7 +192,7 @@ impl Reader<'_> {
     fn repeat(&mut self, draft: &mut Draft) -> Option<Loop> {
         let mut loops = std::mem::take(&mut draft.loops).into_iter();
         let control = draft.control.take();
-        let Some((key, kind, value)) = loops.next() else { return None };
+        let (key, kind, value) = loops.next()?;
         for (again, ..) in loops {
             let message = format!(
                 "a task loops once: `{}` and `{}` exclude each other",

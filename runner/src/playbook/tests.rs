@@ -298,3 +298,88 @@ fn a_thousand_tasks_share_what_they_inherit() {
     assert_eq!(tasks.len(), 1000);
     assert!(tasks.iter().all(|task| std::sync::Arc::ptr_eq(&task.settings, &playbook.plays[0].settings)));
 }
+
+proptest::proptest! {
+    /// Lines of a real playbook moved, indented, lost and doubled: read or refused, never a panic, and places are kept.
+    #[test]
+    fn a_shaken_playbook_is_read_or_refused(
+        edits in proptest::collection::vec((0usize..80, 0usize..80, 0usize..5), 1..6),
+    ) {
+        let text = "- hosts: all
+  become: yes
+  vars: {a: 1, b: [x, y]}
+  vars_files: [v.yml]
+  roles:
+    - {role: r, p: 1}
+  tasks:
+    - name: one
+      ansible.builtin.copy:
+        dest: /x
+        content: \"{{ a }}\"
+        mode: 0644
+      loop: [1, 2]
+      loop_control:
+        label: x
+      when: a is defined
+      notify: h
+    - block:
+        - include_tasks: t.yml
+        - command: echo x creates=/y
+      rescue:
+        - meta: flush_handlers
+      tags: [t]
+    - import_role:
+        name: r
+  handlers:
+    - name: h
+      service: {name: x, state: restarted}
+";
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        for (at, other, kind) in edits {
+            let (at, other) = (at % lines.len(), other % lines.len());
+            match kind {
+                0 => { lines.remove(at); }
+                1 => lines.swap(at, other),
+                2 => lines[at].insert_str(0, "  "),
+                3 => lines[at] = lines[at].replacen("  ", "", 1),
+                _ => lines.insert(other, lines[at].clone()),
+            }
+        }
+        let files = [
+            ("site.yml", lines.join("\n")),
+            ("v.yml", "c: 1".to_owned()),
+            ("t.yml", "- debug:".to_owned()),
+            ("roles/r/tasks/main.yml", "- debug:".to_owned()),
+        ];
+        let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
+        if let Err(problems) = load(&files) {
+            proptest::prop_assert!(!problems.is_empty());
+            crate::report::diagnostic::render(&problems, true);
+        }
+    }
+}
+
+/// Printed, not judged: `cargo test --release -- --ignored --nocapture speed`.
+#[test]
+#[ignore = "a measurement"]
+fn speed_of_a_thousand_tasks() {
+    let mut text = "- hosts: all\n  tasks:\n".to_owned();
+    for at in 0..1000 {
+        text += &format!(
+            "    - name: sysctl vm.x{at}\n      ansible.builtin.lineinfile:\n        path: /etc/sysctl.d/90.conf\n        regexp: '^vm\\.x{at}\\s*='\n        line: vm.x{at} = 10\n        create: true\n        mode: \"0644\"\n      when: a is defined\n      tags: [t{at}]\n"
+        );
+    }
+    let files = Memory::new([("site.yml", text.as_str())]);
+    let vocabulary = vocabulary();
+    for _ in 0..5 {
+        let start = std::time::Instant::now();
+        let source = crate::source::Source::new("site.yml", text.as_str());
+        let tree = crate::yaml::parse_one(&source).expect("yaml");
+        let parsed = start.elapsed();
+        drop(tree);
+        let start = std::time::Instant::now();
+        let playbook = Loader::new(&files, &vocabulary, Vec::new()).load("site.yml").expect("a playbook");
+        let listed: usize = tags::tasks(&playbook.plays[0]).iter().map(|task| task.title().len()).sum();
+        println!("{} bytes: yaml {parsed:?}, all {:?} ({listed})", text.len(), start.elapsed());
+    }
+}

@@ -239,10 +239,10 @@ impl Vocabulary {
             Some((collection, short)) => (Some(collection), short),
             None => (None, written),
         };
-        if collection.is_none_or(|name| COLLECTIONS.contains(&name)) {
-            if let Some(known) = self.find(short) {
-                return Meaning::Module(known);
-            }
+        if collection.is_none_or(|name| COLLECTIONS.contains(&name))
+            && let Some(known) = self.find(short)
+        {
+            return Meaning::Module(known);
         }
         let refused = REFUSED.iter().find(|(name, ..)| *name == written).or_else(|| {
             // The last part is telling in any collection: `community.general.parted` is `parted`.
