@@ -10,7 +10,7 @@ use super::loops;
 use super::settings::{self, Settings};
 use super::task::Draft;
 use super::tree::{Action, Args, Setting};
-use super::vocabulary::{Meaning, takes_text};
+use super::vocabulary::{Known, Meaning, takes_text};
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::source::Span;
 use crate::yaml::{Data, Node};
@@ -41,21 +41,20 @@ impl Reader<'_> {
         let (key, value) = self.named(draft, settings, span)?;
         let written = key.key_text().into_owned();
         let args = draft.args.take();
-        let (module, schema) = match self.loader.vocabulary.meaning(&written) {
-            Meaning::Module(known) => (known.name.clone(), known.clone()),
-            _ => return None,
-        };
-        let given = self.given(&module, &key, value, args);
+        let vocabulary = self.loader.vocabulary;
+        let Meaning::Module(known) = vocabulary.meaning(&written) else { return None };
+        let module = known.name;
+        let given = self.given(known, &key, value, args);
         if module == "meta" {
             self.meta(&given, &key);
         }
         // What is missing is told only where everything that is there was understood.
         let free = given.free.is_some() || self.problems.len() > before;
-        arguments::check(&schema, &given, &key.span, free, &mut self.problems);
+        arguments::check(known, &given, &key.span, free, &mut self.problems);
         if self.problems.len() > before && module.ends_with("_role") {
             return None;
         }
-        Some(Action { module, written, args: given, span: key.span })
+        Some(Action { module: module.to_owned(), written, args: given, span: key.span })
     }
 
     /// The key that names the module, with its value.
@@ -78,9 +77,7 @@ impl Reader<'_> {
         for (key, meaning) in strange {
             let owner = modules.first().and_then(|(module, _)| {
                 match self.loader.vocabulary.meaning(&module.key_text()) {
-                    Meaning::Module(known) if arguments::names(known, &key.key_text()) => {
-                        Some(known.name.as_str())
-                    }
+                    Meaning::Module(known) if arguments::names(known, &key.key_text()) => Some(known.name),
                     _ => None,
                 }
             });
@@ -162,9 +159,10 @@ impl Reader<'_> {
     }
 
     /// The arguments from the module's own value and from `args:`.
-    fn given(&mut self, module: &str, key: &Node, value: Node, args: Option<(Node, Node)>) -> Args {
+    fn given(&mut self, known: &Known, key: &Node, value: Node, args: Option<(Node, Node)>) -> Args {
+        let module = known.name;
         let kind = value.kind();
-        let raw = matches!(module, "command" | "shell" | "script" | "raw" | "manual");
+        let raw = matches!(module, "command" | "shell" | "script");
         let span = value.span.clone();
         let mut given = match value.data {
             Data::Map(pairs) => Args { given: pairs, free: None },
@@ -180,6 +178,12 @@ impl Reader<'_> {
                 Args::default()
             }
         };
+        if let Some(argument) = known.free_form
+            && let Some(free) = given.free.take()
+        {
+            let name = Node { data: Data::Str(argument.to_owned()), span: free.span.clone(), tag: None };
+            given.given.push((name, free));
+        }
         if let Some(free) = given.free.take_if(|_| !takes_text(module)) {
             let message = format!("`{module}` takes named arguments; this text belongs to none of them");
             let help = match module {

@@ -48,8 +48,20 @@ pub fn arguments<T: DeserializeOwned>(
     given: &Map<String, Json>,
     places: &Places,
 ) -> Result<T, Problems> {
-    let empty = Json::Null;
-    let schema = Schema::new(known.schema.as_deref().unwrap_or(&empty));
+    parsed(known, given, places, serde_json::from_value)
+}
+
+/// As [`arguments`], for what `parse` makes of them: a module's own `Entry::parse`, say.
+///
+/// # Errors
+/// As [`arguments`].
+pub fn parsed<T>(
+    known: &Known,
+    given: &Map<String, Json>,
+    places: &Places,
+    parse: impl Fn(Json) -> Result<T, serde_json::Error>,
+) -> Result<T, Problems> {
+    let schema = Schema::new(known.schema());
     let mut problems = Vec::new();
     let mut fitted = Map::new();
     let mut written: HashMap<String, &str> = HashMap::new();
@@ -83,16 +95,16 @@ pub fn arguments<T: DeserializeOwned>(
         return Err(problems);
     }
     let fitted = Json::Object(fitted);
-    serde_json::from_value(fitted.clone())
-        .map_err(|error| vec![refused::<T>(&fitted, &error, &written, places)])
+    parse(fitted.clone()).map_err(|error| vec![refused(&fitted, &error, &written, places, parse)])
 }
 
 /// A type may refuse what its schema takes (a size with an unknown unit): says which argument it was.
-fn refused<T: DeserializeOwned>(
+fn refused<T>(
     fitted: &Json,
     error: &serde_json::Error,
     written: &HashMap<String, &str>,
     places: &Places,
+    parse: impl Fn(Json) -> Result<T, serde_json::Error>,
 ) -> Diagnostic {
     let message = error.to_string();
     let map = fitted.as_object().cloned().unwrap_or_default();
@@ -100,8 +112,7 @@ fn refused<T: DeserializeOwned>(
     let culprit = map.keys().find(|key| {
         let mut rest = map.clone();
         rest.shift_remove(*key);
-        serde_json::from_value::<T>(Json::Object(rest)).map_err(|error| error.to_string()).err().as_ref()
-            != Some(&message)
+        parse(Json::Object(rest)).map_err(|error| error.to_string()).err().as_ref() != Some(&message)
     });
     match culprit {
         Some(key) if !message.starts_with("missing field") => {
@@ -115,8 +126,7 @@ fn refused<T: DeserializeOwned>(
 /// Checks what is known before any template is evaluated: the names, literal values, and what is missing.
 /// `free`: free-form text is given too, which may stand for a required argument.
 pub fn check(known: &Known, args: &Args, module: &Span, free: bool, problems: &mut Problems) {
-    let empty = Json::Null;
-    let schema = Schema::new(known.schema.as_deref().unwrap_or(&empty));
+    let schema = Schema::new(known.schema());
     let mut seen: Vec<(&str, String)> = Vec::with_capacity(args.given.len());
     let before = problems.len();
     for (key, value) in &args.given {
@@ -219,19 +229,17 @@ fn octal(name: &str, value: &Json) -> Json {
 }
 
 fn canonical<'a>(known: &'a Known, name: &'a str) -> &'a str {
-    known.aliases.iter().find(|(alias, _)| alias == name).map_or(name, |(_, canonical)| canonical)
+    known.aliases.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, canonical)| canonical)
 }
 
 fn takes(known: &Known, name: &str) -> bool {
     let open = known.arguments.is_empty() && known.schema.is_none();
-    open || known.arguments.iter().any(|argument| argument == name)
+    open || known.arguments.contains(&name)
 }
 
 /// Whether a module has an argument or alias of this name.
 pub fn names(known: &Known, name: &str) -> bool {
-    let schema =
-        known.schema.as_deref().and_then(|schema| Schema::new(schema).property(canonical(known, name)));
-    schema.is_some() || known.arguments.iter().any(|argument| argument == name)
+    Schema::new(known.schema()).property(canonical(known, name)).is_some() || known.arguments.contains(&name)
 }
 
 fn problems_name(problems: &Problems, name: &str) -> bool {
@@ -248,11 +256,11 @@ fn missing(known: &Known, name: &str, span: Span) -> Diagnostic {
 }
 
 fn unknown(known: &Known, schema: &Schema<'_>, name: &str, span: Span) -> Diagnostic {
-    let mut names: Vec<&str> = known.arguments.iter().map(String::as_str).collect();
+    let mut names: Vec<&str> = known.arguments.to_vec();
     names.extend(schema.properties().map(|(name, _)| name.as_str()));
     names.sort_unstable();
     names.dedup();
-    let aliases = known.aliases.iter().map(|(alias, _)| alias.as_str());
+    let aliases = known.aliases.iter().map(|(alias, _)| *alias);
     let problem = Diagnostic::error(format!("`{}` takes no `{name}`", known.name), span);
     let problem = match did_you_mean(name, names.iter().copied().chain(aliases)) {
         Some(near) => problem.help(format!("did you mean `{near}`?")),
@@ -284,8 +292,6 @@ fn unfit(name: &str, value: &Json, fault: &Misfit, span: Span) -> Diagnostic {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use schemars::JsonSchema;
     use serde::Deserialize;
     use serde_json::json;
@@ -332,9 +338,7 @@ mod tests {
     }
 
     fn known() -> Known {
-        let schema = serde_json::to_value(schemars::schema_for!(Copy)).expect("schema");
-        let aliases = vec![("name".to_owned(), "dest".to_owned())];
-        Known { name: "copy".to_owned(), aliases, schema: Some(Arc::new(schema)), ..Known::default() }
+        Known::typed("copy", || schemars::schema_for!(Copy).to_value()).aliased(&[("name", "dest")])
     }
 
     fn read(given: Json) -> Result<Copy, Vec<(String, String)>> {

@@ -13,52 +13,49 @@ mod roles;
 
 /// Modules as the runner may have them; those whose arguments matter to a test have some.
 fn vocabulary() -> Vocabulary {
-    let typed = [
-        (
-            "copy",
+    let typed: [(&str, fn() -> Json); 6] = [
+        ("copy", || {
             json!({"required": ["dest"], "properties": {
             "src": {"type": "string"}, "dest": {"type": "string"}, "content": {"type": "string"},
             "mode": {"type": ["string", "null"]}, "owner": {"type": ["string", "null"]},
             "backup": {"type": "boolean"}, "force": {"type": "boolean"}, "validate": {"type": "string"}},
-            "additionalProperties": false}),
-        ),
-        (
-            "lineinfile",
+            "additionalProperties": false})
+        }),
+        ("lineinfile", || {
             json!({"required": ["path"], "properties": {
             "path": {"type": "string"}, "line": {"type": "string"}, "regexp": {"type": "string"},
             "state": {"enum": ["present", "absent"]}, "create": {"type": "boolean"}, "mode": {"type": "string"},
-            "backrefs": {"type": "boolean"}, "insertafter": {"type": "string"}}, "additionalProperties": false}),
-        ),
-        (
-            "sysctl",
+            "backrefs": {"type": "boolean"}, "insertafter": {"type": "string"}}, "additionalProperties": false})
+        }),
+        ("sysctl", || {
             json!({"required": ["name"], "properties": {
             "name": {"type": "string"}, "value": {"type": "string"}, "state": {"enum": ["present", "absent"]},
-            "reload": {"type": "boolean"}}, "additionalProperties": false}),
-        ),
-        (
-            "package",
+            "reload": {"type": "boolean"}}, "additionalProperties": false})
+        }),
+        ("package", || {
             json!({"required": ["name"], "properties": {
             "name": {"type": "array", "items": {"type": "string"}},
-            "state": {"enum": ["present", "latest", "absent"]}}, "additionalProperties": false}),
-        ),
-        (
-            "reboot",
-            json!({"properties": {"boot_timeout": {"type": "integer", "minimum": 1}}, "additionalProperties": false}),
-        ),
+            "state": {"enum": ["present", "latest", "absent"]}}, "additionalProperties": false})
+        }),
+        ("reboot", || {
+            json!({"properties": {"boot_timeout": {"type": "integer", "minimum": 1}},
+            "additionalProperties": false})
+        }),
+        ("command", || {
+            json!({"properties": {"cmd": {"type": "string"}, "argv": {"type": "array"},
+            "creates": {"type": "string"}, "removes": {"type": "string"}, "chdir": {"type": "string"}},
+            "additionalProperties": false})
+        }),
     ];
     let plain = "sysfs kernel_args hugepages file template blockinfile replace ini_file systemd_unit service \
-        service_facts package_facts command shell script modprobe stat slurp find wait_for manual";
-    let known = |name: &str| Known { name: name.to_owned(), ..Known::default() };
-    let aliases = |name: &str| match name {
-        "lineinfile" => vec![("dest".to_owned(), "path".to_owned())],
-        _ => Vec::new(),
-    };
-    let typed = typed.into_iter().map(|(name, schema)| Known {
-        schema: Some(std::sync::Arc::new(schema)),
-        aliases: aliases(name),
-        ..known(name)
+        service_facts package_facts modprobe stat slurp find wait_for";
+    let typed = typed.into_iter().map(|(name, schema)| {
+        let aliases: &[(&str, &str)] = if name == "lineinfile" { &[("dest", "path")] } else { &[] };
+        Known::typed(name, schema).aliased(aliases).free((name == "command").then_some("cmd"))
     });
-    Vocabulary::new(typed.chain(plain.split_whitespace().map(known)))
+    let text = ["shell", "script", "manual"];
+    let text = text.into_iter().map(|name| Known::any(name).free(Some("cmd")));
+    Vocabulary::new(typed.chain(plain.split_whitespace().map(Known::any)).chain(text))
 }
 
 fn data(path: &str) -> PathBuf {
@@ -144,7 +141,7 @@ fn a_task_is_read_with_all_its_parts() {
         (one.action.module.as_str(), one.action.written.as_str()),
         ("command", "ansible.builtin.command")
     );
-    assert_eq!(one.action.args.free.as_ref().and_then(Node::as_str), Some("echo 'a b'"));
+    assert_eq!(one.action.args.get("cmd").and_then(Node::as_str), Some("echo 'a b'"));
     assert_eq!(one.action.args.get("creates").and_then(Node::as_str), Some("/y"));
     assert_eq!(one.action.args.get("chdir").and_then(Node::as_str), Some("/tmp"));
     let repeat = one.repeat.as_ref().expect("a loop");
@@ -160,7 +157,7 @@ fn a_task_is_read_with_all_its_parts() {
     assert_eq!(one.settings.accept_risk[0].reason, "it is a lab");
     assert_eq!(tasks[1].action.args.get("value").and_then(Node::as_str), Some("1"));
     assert_eq!(tasks[2].settings.delegate_to, Some(Setting::Fixed("localhost".to_owned())));
-    assert_eq!(tasks[2].action.args.free.as_ref().and_then(Node::as_str), Some("uptime"));
+    assert_eq!(tasks[2].action.args.get("cmd").and_then(Node::as_str), Some("uptime"));
     assert_eq!(tasks[3].action.module, "copy");
     assert_eq!(tasks[4].action.args.get("line").and_then(Node::as_str), Some("a {{ b }} c"));
     assert_eq!(tasks[4].action.args.get("line").expect("line").raw(), "\"a {{ b }} c\"");

@@ -340,7 +340,7 @@ pub struct Action {
 pub struct Args {
     /// Named arguments in written order.
     pub given: Vec<(Node, Node)>,
-    /// Free-form text, for the modules that take it (`command`, `shell`, `script`, `meta`, `include_vars` …).
+    /// Free-form text of a word that steers (`meta`, `include_vars`); for modules it is the named argument it stands for.
     pub free: Option<Node>,
 }
 

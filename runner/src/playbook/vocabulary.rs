@@ -1,28 +1,68 @@
 //! The names of modules: which there are, how Ansible's longer names map to them, and which are refused with a reason.
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::OnceLock;
 
 use serde_json::Value as Json;
 
 use crate::diagnostic::did_you_mean;
 
 /// A module that can be named in a task.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Known {
     /// Its canonical short name.
-    pub name: String,
-    /// Its arguments; empty means that any are taken (`set_fact`).
-    pub arguments: Vec<String>,
+    pub name: &'static str,
+    /// Its arguments; with none and no schema any are taken (`set_fact`).
+    pub arguments: &'static [&'static str],
     /// Other names for arguments, as `(alias, argument)`.
-    pub aliases: Vec<(String, String)>,
-    /// Its JSON schema, by which literal values are checked before any host is contacted.
-    pub schema: Option<Arc<Json>>,
+    pub aliases: &'static [(&'static str, &'static str)],
+    /// The argument that free text stands for.
+    pub free_form: Option<&'static str>,
+    /// Makes its JSON schema, by which literal values are checked before any host is contacted.
+    pub schema: Option<fn() -> Json>,
+    made: OnceLock<Json>,
+}
+
+impl Known {
+    /// A module that takes any arguments.
+    pub fn any(name: &'static str) -> Self {
+        Self { name, ..Self::default() }
+    }
+
+    /// A module with a schema of its arguments.
+    pub fn typed(name: &'static str, schema: fn() -> Json) -> Self {
+        Self { name, schema: Some(schema), ..Self::default() }
+    }
+
+    /// The same with other names for arguments, as `(alias, argument)`.
+    pub fn aliased(self, aliases: &'static [(&'static str, &'static str)]) -> Self {
+        Self { aliases, ..self }
+    }
+
+    /// The same, with the argument that free text stands for.
+    pub fn free(self, argument: Option<&'static str>) -> Self {
+        Self { free_form: argument, ..self }
+    }
+
+    /// The same, with the names of its arguments, where it has no schema.
+    pub fn taking(self, arguments: &'static [&'static str]) -> Self {
+        Self { arguments, ..self }
+    }
+
+    /// A module as the modules' own list has it.
+    pub fn of(entry: &modules::Entry) -> Self {
+        Self::typed(entry.name, entry.schema).aliased(entry.aliases).free(entry.free_form)
+    }
+
+    /// The schema of its arguments, made when it is first asked for; `null` where there is none.
+    pub fn schema(&self) -> &Json {
+        self.made.get_or_init(|| self.schema.map_or(Json::Null, |make| make()))
+    }
 }
 
 /// All modules that a playbook may name.
 #[derive(Debug)]
 pub struct Vocabulary {
-    known: HashMap<String, Known>,
+    known: HashMap<&'static str, Known>,
 }
 
 /// What a written name means.
@@ -82,19 +122,8 @@ const ROLE_ARGUMENTS: &[&str] = &[
     "rolespec_validate",
 ];
 
-/// Modules that take free-form text.
-const FREE: [&str; 10] = [
-    "command",
-    "shell",
-    "script",
-    "meta",
-    "include_vars",
-    "include_tasks",
-    "import_tasks",
-    "import_playbook",
-    "manual",
-    "raw",
-];
+/// Words that take free-form text.
+const FREE: [&str; 5] = ["meta", "include_vars", "include_tasks", "import_tasks", "import_playbook"];
 
 /// Collections whose modules are known here by their short names.
 const COLLECTIONS: [&str; 7] = [
@@ -213,17 +242,13 @@ pub const REFUSED: [(&str, &str, &str); 44] = [
 impl Vocabulary {
     /// The words that steer a run, and the modules that the runner has. A module named like a word replaces it.
     pub fn new(modules: impl IntoIterator<Item = Known>) -> Self {
-        let words = WORDS.iter().map(|(name, arguments)| Known {
-            name: (*name).to_owned(),
-            arguments: arguments.iter().map(|argument| (*argument).to_owned()).collect(),
-            ..Known::default()
-        });
-        Self { known: words.chain(modules).map(|known| (known.name.clone(), known)).collect() }
+        let words = WORDS.iter().map(|(name, arguments)| Known::any(name).taking(arguments));
+        Self { known: words.chain(modules).map(|known| (known.name, known)).collect() }
     }
 
     /// The names, sorted.
     pub fn names(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = self.known.keys().map(String::as_str).collect();
+        let mut names: Vec<&str> = self.known.keys().copied().collect();
         names.sort_unstable();
         names
     }
@@ -253,11 +278,8 @@ impl Vocabulary {
         }
         let near = match collection {
             Some(_) if self.find(short).is_some() => Some(short.to_owned()),
-            _ => did_you_mean(
-                short,
-                self.known.keys().map(String::as_str).chain(RENAMED.map(|(name, _)| name)),
-            )
-            .map(str::to_owned),
+            _ => did_you_mean(short, self.known.keys().copied().chain(RENAMED.map(|(name, _)| name)))
+                .map(str::to_owned),
         };
         Meaning::Unknown(near)
     }
@@ -270,7 +292,7 @@ impl Vocabulary {
     }
 }
 
-/// Whether a module takes free-form text.
+/// Whether a word that steers takes free-form text; modules say so themselves.
 pub fn takes_text(module: &str) -> bool {
     FREE.contains(&module)
 }
