@@ -72,7 +72,7 @@ pub fn parsed<T>(
             continue;
         }
         let Some(property) = schema.property(canonical) else {
-            if schema.is_open() && takes(known, canonical) {
+            if takes(known, canonical) {
                 fitted.insert(canonical.to_owned(), value.clone());
             } else {
                 problems.push(unknown(known, &schema, name, places.key(name)));
@@ -233,7 +233,10 @@ fn canonical<'a>(known: &'a Known, name: &'a str) -> &'a str {
 }
 
 fn takes(known: &Known, name: &str) -> bool {
-    let open = known.arguments.is_empty() && known.schema.is_none();
+    let open = match known.schema {
+        Some(_) => Schema::new(known.schema()).is_open(),
+        None => known.arguments.is_empty(),
+    };
     open || known.arguments.contains(&name)
 }
 
@@ -364,6 +367,15 @@ mod tests {
         };
         assert_eq!(copy, Ok(expected));
         assert_eq!(read(json!({"dest": 5, "mode": null})).map(|copy| copy.dest), Ok("5".to_owned()));
+    }
+
+    #[test]
+    fn open_schemas_take_any_name() {
+        for schema in [|| json!({"properties": {}, "additionalProperties": true}), || json!({"oneOf": []})] {
+            assert!(takes(&Known::typed("set_fact", schema), "anything"));
+        }
+        assert!(!takes(&Known::typed("copy", || json!({"properties": {}})), "anything"));
+        assert!(takes(&Known::any("set_fact"), "anything"));
     }
 
     #[test]

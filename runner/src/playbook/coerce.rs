@@ -36,7 +36,7 @@ impl<'a> Schema<'a> {
         self.root.get("properties")?.get(name)
     }
 
-    /// Whether arguments that the schema does not name are taken.
+    /// Whether arguments that the schema does not name are taken: it names none, or says so.
     pub fn is_open(&self) -> bool {
         self.root.get("properties").is_none()
             || self.root.get("additionalProperties").is_some_and(|more| *more != false)

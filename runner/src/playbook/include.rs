@@ -10,11 +10,25 @@ use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::source::Span;
 use crate::yaml::{Data, Node};
 
+/// Inheritable keywords that mean something on an include itself.
+pub(super) const TAKEN: [&str; 7] =
+    ["ignore_errors", "no_log", "run_once", "tags", "timeout", "vars", "when"];
+
 const APPLY: [&str; 4] = ["tags", "become", "when", "vars"];
 
 impl Reader<'_> {
     /// Turns a task whose module steers loading into what it brings.
-    pub(super) fn steered(&mut self, task: Task, around: &Arc<Settings>) -> Option<Item> {
+    ///
+    /// `private`: the task's own keywords that an include does not take.
+    pub(super) fn steered(&mut self, task: Task, around: &Arc<Settings>, private: &[Node]) -> Option<Item> {
+        if matches!(task.action.module.as_str(), "include_tasks" | "include_role") {
+            for key in private {
+                let message = format!("`{}` on an include reaches no task in it", key.key_text());
+                self.tell(
+                    Diagnostic::error(message, key.span.clone()).help("put it under `apply:` of the include"),
+                );
+            }
+        }
         match task.action.module.as_str() {
             "import_tasks" => self.import_tasks(task),
             "import_role" => self.import_role(task),

@@ -90,10 +90,15 @@ impl<'a> Loader<'a> {
             return Ok(Arc::clone(body));
         }
         let mut reader = Reader::new(self, Arc::clone(&include.task.place.playbook_folder));
-        let body = load(&mut reader);
+        let mut body = load(&mut reader);
         if reader.problems.iter().any(|problem| problem.severity == Severity::Error) {
             return Err(reader.problems);
         }
+        body.handlers.append(&mut reader.handlers);
+        if body.roles.is_empty() {
+            body.roles = reader.roles;
+        }
+        body.sources = reader.sources;
         let body = Arc::new(body);
         later.insert(key, Arc::clone(&body));
         Ok(body)
@@ -189,7 +194,9 @@ impl<'a> Reader<'a> {
             data => {
                 node.data = data;
                 let message = format!("this file should hold a list of {of}; it holds {}", node.kind());
-                self.tell(Diagnostic::error(message, node.span).help("start each member with `- `"));
+                let mut problem = Diagnostic::error(message, node.span).help("start each member with `- `");
+                problem.notes.extend(from.map(|from| format!("named at {from}")));
+                self.tell(problem);
                 Vec::new()
             }
         }

@@ -79,6 +79,36 @@ fn collect<'a>(items: &'a [Item], found: &mut Vec<&'a Task>) {
     }
 }
 
+/// The tasks of a play that a run takes: of an include that is not taken nothing is.
+pub fn selected<'a>(play: &'a Play, selection: &Selection) -> Vec<&'a Task> {
+    let mut found = Vec::new();
+    for (_, items) in play.sections() {
+        choose(items, selection, &mut found);
+    }
+    found
+}
+
+fn choose<'a>(items: &'a [Item], selection: &Selection, found: &mut Vec<&'a Task>) {
+    for item in items {
+        match item {
+            Item::Task(task) if selection.takes(&task.settings.tags) => found.push(task),
+            Item::Task(_) => {}
+            Item::Block(block) => {
+                for part in [&block.block, &block.rescue, &block.always] {
+                    choose(part, selection, found);
+                }
+            }
+            Item::Include(include) if selection.takes(&include.task.settings.tags) => {
+                found.push(&include.task);
+                if let Some(body) = &include.body {
+                    choose(&body.tasks, selection, found);
+                }
+            }
+            Item::Include(_) => {}
+        }
+    }
+}
+
 /// All tags of a playbook, sorted.
 pub fn tags(playbook: &Playbook) -> Vec<Arc<str>> {
     let mut found: Vec<Arc<str>> = Vec::new();

@@ -2,6 +2,7 @@
 use std::sync::Arc;
 
 use super::fields::{self, conditions, flag, text};
+use super::include;
 use super::keywords;
 use super::loader::Reader;
 use super::loops;
@@ -50,8 +51,13 @@ impl Reader<'_> {
         let span = node.span.clone();
         let kind = node.kind();
         let Data::Map(pairs) = node.data else {
-            let problem = Diagnostic::error(format!("a task should be a mapping; this is {kind}"), span);
-            self.tell(problem.help("write `- name: …` and the module below it"));
+            let problem =
+                Diagnostic::error(format!("a task should be a mapping; this is {kind}"), span.clone());
+            let word = node.as_str().filter(|word| self.loader.vocabulary.get(word).is_some());
+            self.tell(match word {
+                Some(module) => problem.help(format!("write `- {module}:` and its arguments below it")),
+                None => problem.help("write `- name: …` and the module below it"),
+            });
             return None;
         };
         let has = |word: &str| pairs.iter().any(|(key, _)| key.key_text() == word);
@@ -119,9 +125,13 @@ impl Reader<'_> {
     ) -> Option<Item> {
         let mut settings = Arc::clone(parent);
         let mut draft = Draft::default();
+        let mut private = Vec::new();
         for (key, mut value) in pairs {
             let shared = key.as_str().is_some_and(|word| settings::WORDS.contains(&word));
             if shared {
+                if !include::TAKEN.contains(&key.key_text().as_ref()) {
+                    private.push(key.clone());
+                }
                 // Only a task with keywords of its own pays for a copy of what it inherits.
                 let own = Arc::make_mut(&mut settings);
                 own.take(Owner::Task, &key, &mut value, &mut self.problems);
@@ -152,7 +162,7 @@ impl Reader<'_> {
             place: Arc::clone(place),
             span,
         };
-        self.steered(task, parent)
+        self.steered(task, parent, &private)
     }
 
     fn task_keyword(&mut self, draft: &mut Draft, key: Node, mut value: Node) {

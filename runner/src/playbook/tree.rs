@@ -206,6 +206,8 @@ pub struct Body {
     pub handlers: Vec<Item>,
     /// Roles with their variables: the included one and its dependencies.
     pub roles: Vec<Arc<Role>>,
+    /// The files that were read for it, where it was loaded after the playbook.
+    pub sources: Vec<Arc<crate::source::Source>>,
 }
 
 /// What an include names.

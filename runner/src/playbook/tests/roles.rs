@@ -86,7 +86,6 @@ fn imports_are_static_and_includes_are_kept() {
       when: w
       tags: n
       vars: {p: 1}
-      become: true
     - include_tasks: \"{{ f }}.yml\"
       loop: [1]
     - include_tasks: {file: sub/a.yml, apply: {tags: [at], become: true}}
@@ -102,7 +101,7 @@ fn imports_are_static_and_includes_are_kept() {
         ("roles/r/vars/v.yml", "v: 1\n"),
         ("sub/a.yml", "- {name: a, debug: }\n- import_tasks: b.yml\n"),
         ("sub/b.yml", "- {name: b, debug: , tags: bt}\n"),
-        ("later.yml", "- {name: late, debug: , become: true}\n"),
+        ("later.yml", "- {name: late, debug: , become: true}\n- import_role: {name: r, handlers_from: h}\n"),
     ];
     let memory = Memory::new(files);
     let vocabulary = vocabulary();
@@ -140,6 +139,9 @@ fn imports_are_static_and_includes_are_kept() {
     assert_eq!(tags_of(12), ["old"]);
     assert_eq!(play.roles.len(), 1, "an included role is not the play's");
     assert_eq!(play.handlers.len(), 1);
+    let chosen = tags::selected(play, &Selection::new(&["at,i".to_owned()], &[]));
+    let chosen: Vec<String> = chosen.into_iter().map(Task::title).collect();
+    assert_eq!(chosen, ["r : other"], "`at` is on children of an include that is not taken itself");
     let Item::Include(include) = &play.tasks[2] else { panic!("an include") };
     assert!(include.body.is_none());
     let body = loader.included_tasks(include, "later.yml").expect("later");
@@ -147,6 +149,8 @@ fn imports_are_static_and_includes_are_kept() {
     assert!(std::sync::Arc::ptr_eq(&body, &again));
     let Item::Task(late) = &body.tasks[0] else { panic!("a task") };
     assert!(late.id.0 >= tasks.len() as u32);
+    assert_eq!((body.handlers.len(), body.roles.len()), (1, 1));
+    assert_eq!(body.sources[0].name, "later.yml");
     assert!(
         loader.included_tasks(include, "none.yml").expect_err("missing")[0].message.contains("`none.yml`")
     );
