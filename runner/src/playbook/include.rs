@@ -217,5 +217,5 @@ fn own_vars(own: &Settings, around: &Settings) -> Option<Arc<Node>> {
 
 fn grouped(task: Task, body: Body) -> Item {
     let span: Span = task.span;
-    Item::Block(Block { name: task.name, block: body.tasks, rescue: Vec::new(), always: Vec::new(), span })
+    Item::Block(Block { name: task.name, block: body.tasks, ..Block::empty(span) })
 }

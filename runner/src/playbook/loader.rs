@@ -1,5 +1,5 @@
 //! Loading a playbook with all that it names: one entry for the whole, two for what a template named later.
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -131,8 +131,6 @@ pub(super) struct Reader<'a> {
     pub(super) roles: Vec<Arc<Role>>,
     /// Handlers that roles brought.
     pub(super) handlers: Vec<Item>,
-    /// Roles with parameters that this play has already.
-    pub(super) done: HashSet<String>,
 }
 
 impl<'a> Reader<'a> {
@@ -145,7 +143,6 @@ impl<'a> Reader<'a> {
             open: Vec::new(),
             roles: Vec::new(),
             handlers: Vec::new(),
-            done: HashSet::new(),
         }
     }
 

@@ -152,7 +152,6 @@ impl Reader<'_> {
         });
         self.roles.clear();
         self.handlers.clear();
-        self.done.clear();
         let pre_tasks = self.items(draft.pre_tasks, &settings, &place);
         let role_tasks = self.roles(draft.roles, &settings);
         let tasks = self.items(draft.tasks, &settings, &place);

@@ -5,7 +5,7 @@ use super::fields::{self, grab, templated};
 use super::files;
 use super::keywords;
 use super::loader::Reader;
-use super::settings::{Layer, LayerKind, Owner, Settings};
+use super::settings::{Layer, LayerKind, Owner, Settings, WORDS};
 use super::tree::{Block, Body, Item, Place};
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::source::Span;
@@ -28,6 +28,26 @@ pub struct Role {
     pub allow_duplicates: bool,
 }
 
+impl Role {
+    /// Whether both are one role with the same files of variables.
+    fn brings_the_same(&self, other: &Role) -> bool {
+        let file = |vars: &Option<Arc<Node>>| vars.as_ref().map(|vars| vars.span.source.name.clone());
+        self.path == other.path
+            && file(&self.vars) == file(&other.vars)
+            && file(&self.defaults) == file(&other.defaults)
+    }
+}
+
+/// What tells two uses of one role apart: parameters, `vars`, `when` and `tags`, but not how it is run.
+fn identity(node: &Node) -> String {
+    let told = node.entries().filter(|(key, _)| {
+        let word = key.key_text();
+        let kept = matches!(word.as_ref(), "when" | "tags" | "vars");
+        kept || !(matches!(word.as_ref(), "role" | "name") || WORDS.contains(&word.as_ref()))
+    });
+    told.map(|(key, value)| format!("{}={}", key.key_text(), value.to_json())).collect::<Vec<_>>().join(" ")
+}
+
 const EXTENSIONS: [&str; 4] = [".yml", ".yaml", ".json", ""];
 
 impl Reader<'_> {
@@ -38,57 +58,27 @@ impl Reader<'_> {
 
     fn role_use(&mut self, node: Node, parent: &Arc<Settings>) -> Option<Item> {
         let span = node.span.clone();
-        let identity = node.to_json().to_string();
-        let (name, settings) = match node.data {
-            Data::Str(ref name) => ((name.clone(), node.span.clone()), Arc::clone(parent)),
+        let kind = node.kind();
+        let identity = identity(&node);
+        let ((name, place), settings) = match node.data {
+            Data::Str(name) => ((name, span.clone()), Arc::clone(parent)),
             Data::Map(pairs) => self.role_pairs(pairs, &span, parent)?,
             _ => {
-                let message = format!("a role is a name or a mapping with `role:`; this is {}", node.kind());
+                let message = format!("a role is a name or a mapping with `role:`; this is {kind}");
                 self.tell(Diagnostic::error(message, span));
                 return None;
             }
         };
-        let before = self.problems.len();
-        let body = self.role_once(&name.0, &name.1, &settings, &identity)?;
-        if body.tasks.is_empty() && self.problems.len() > before {
-            return None;
-        }
-        self.handlers.extend(body.handlers);
-        Some(Item::Block(Block {
-            name: None,
-            block: body.tasks,
-            rescue: Vec::new(),
-            always: Vec::new(),
-            span,
-        }))
-    }
-
-    fn role_once(
-        &mut self,
-        name: &str,
-        span: &Span,
-        settings: &Arc<Settings>,
-        identity: &str,
-    ) -> Option<Body> {
-        if fields::is_template(name) {
-            let problem = Diagnostic::error("a role in `roles:` cannot be named by a template", span.clone());
+        if fields::is_template(&name) {
+            let problem = Diagnostic::error("a role in `roles:` cannot be named by a template", place);
             self.tell(problem.help("use a task with `include_role:`, whose name may be one"));
             return None;
         }
-        let first = self.done.insert(identity.to_owned());
-        let path = self.role_folder(name, span)?;
-        let open = self.open.contains(&format!("{path} (role)"));
-        if !first && !open && !self.allows_duplicates(&path) {
-            return None;
-        }
-        self.role(name, span, [None; 4], settings)
-    }
-
-    fn allows_duplicates(&mut self, path: &str) -> bool {
-        let problems = self.problems.len();
-        let meta = self.role_file(path, "meta", "main").and_then(|path| self.yaml(&path, None));
-        self.problems.truncate(problems);
-        meta.and_then(|meta| meta.get("allow_duplicates").and_then(Node::as_bool)).unwrap_or(false)
+        let body = self.role(&name, &place, [None; 4], &settings)?;
+        self.handlers.extend(body.handlers);
+        let role = body.roles.last()?;
+        let once = (!role.allow_duplicates).then(|| Arc::from(format!("{} {identity}", role.path)));
+        Some(Item::Block(Block { block: body.tasks, once, ..Block::empty(span) }))
     }
 
     /// Name and settings of a role that is given as a mapping; foreign keys are its parameters.
@@ -193,7 +183,11 @@ impl Reader<'_> {
             body.handlers.extend(std::mem::replace(&mut self.handlers, handlers));
         }
         body.roles.push(Arc::clone(&role));
-        self.roles.extend(body.roles.iter().cloned());
+        for role in &body.roles {
+            if !self.roles.iter().any(|known| known.brings_the_same(role)) {
+                self.roles.push(Arc::clone(role));
+            }
+        }
         body.tasks.extend(self.role_items(&role, "tasks", tasks_from, span, settings));
         body.handlers.extend(self.role_items(&role, "handlers", handlers_from, span, settings));
         body

@@ -113,7 +113,7 @@ impl Reader<'_> {
         let settings = Arc::new(settings);
         let [block, rescue, always] =
             lists.map(|nodes| self.items(nodes.unwrap_or_default(), &settings, place));
-        Block { name, block, rescue, always, span }
+        Block { name, block, rescue, always, once: None, span }
     }
 
     fn task(

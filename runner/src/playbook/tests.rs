@@ -380,3 +380,41 @@ fn speed_of_a_thousand_tasks() {
         println!("{} bytes: yaml {parsed:?}, all {:?} ({listed})", text.len(), start.elapsed());
     }
 }
+
+/// The lines of `ansible-playbook --list-tasks` (ansible-core 2.19.14) for tests/data/playbooks/listing, by option.
+#[test]
+fn tasks_are_listed_as_ansible_lists_them() {
+    let vocabulary = vocabulary();
+    let site = data("playbooks/listing/site.yml");
+    let playbook =
+        Loader::new(&Disk, &vocabulary, Vec::new()).load(&site.to_string_lossy()).expect("a playbook");
+    let expected = std::fs::read_to_string(data("playbooks/listing/expected.txt")).expect("the lists");
+    let mut sections = 0;
+    for section in expected.split("## ").skip(1) {
+        let (options, lines) = section.split_once('\n').expect("a section");
+        let mut words = options.split_whitespace();
+        let (mut only, mut skip) = (Vec::new(), Vec::new());
+        while let (Some(option), Some(value)) = (words.next(), words.next()) {
+            if option == "--tags" { only.push(value.to_owned()) } else { skip.push(value.to_owned()) }
+        }
+        let selection = Selection::new(&only, &skip);
+        let found: Vec<String> = tags::tasks(&playbook.plays[0])
+            .into_iter()
+            // Ansible lists neither rescues nor what dynamic includes bring; here both are shown.
+            .filter(|task| {
+                selection.takes(&task.settings.tags)
+                    && task.title() != "resc"
+                    && !task.settings.tags.iter().any(|tag| &**tag == "inside")
+            })
+            .map(|task| {
+                let mut tags: Vec<&str> = task.settings.tags.iter().map(|tag| &**tag).collect();
+                tags.sort_unstable();
+                format!("{}\tTAGS: [{}]", task.title(), tags.join(", "))
+            })
+            .collect();
+        let wanted: Vec<&str> = lines.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        assert_eq!(found, wanted, "{options}");
+        sections += 1;
+    }
+    assert_eq!(sections, 8);
+}

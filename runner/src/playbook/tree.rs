@@ -180,8 +180,17 @@ pub struct Block {
     pub rescue: Vec<Item>,
     /// What runs in any case.
     pub always: Vec<Item>,
+    /// A role in `roles:`: on a host where a block with the same key ran a task already, this one is skipped.
+    pub once: Option<Arc<str>>,
     /// The whole block.
     pub span: Span,
+}
+
+impl Block {
+    /// A block of nothing.
+    pub(super) fn empty(span: Span) -> Self {
+        Self { name: None, block: Vec::new(), rescue: Vec::new(), always: Vec::new(), once: None, span }
+    }
 }
 
 /// A dynamic include: decided by `when`, repeated by `loop`, its children do not inherit its own keywords.

@@ -30,13 +30,16 @@ fn roles_bring_tasks_handlers_and_variables() {
         ("roles/tune/meta/argument_specs.yml", "argument_specs: {main: {}}\n"),
         ("extra/dep/tasks/main.yml", "- {name: d, debug: }\n"),
     ]);
-    assert_eq!(titles(&playbook), ["pre", "base : b", "dep : d", "tune : t1", "tune : t2", "own"]);
+    assert_eq!(
+        titles(&playbook),
+        ["pre", "base : b", "base : b", "dep : d", "tune : t1", "tune : t2", "base : b", "own"]
+    );
     let play = &playbook.plays[0];
     let tasks = tags::tasks(play);
-    assert_eq!(words(&tasks[4].settings.when), ["w", "z"]);
-    assert_eq!(tasks[3].settings.tags.iter().map(|tag| &**tag).collect::<Vec<_>>(), ["t", "u"]);
+    assert_eq!(words(&tasks[5].settings.when), ["w", "z"]);
+    assert_eq!(tasks[4].settings.tags.iter().map(|tag| &**tag).collect::<Vec<_>>(), ["t", "u"]);
     let layers: Vec<(LayerKind, Json)> =
-        tasks[4].settings.vars.iter().map(|layer| (layer.kind, layer.vars.to_json())).collect();
+        tasks[5].settings.vars.iter().map(|layer| (layer.kind, layer.vars.to_json())).collect();
     assert_eq!(
         layers,
         [
@@ -45,7 +48,7 @@ fn roles_bring_tasks_handlers_and_variables() {
             (LayerKind::Block, json!({"m": 1})),
         ]
     );
-    assert_eq!(tasks[4].settings.r#become, Some(Setting::Fixed(true)));
+    assert_eq!(tasks[5].settings.r#become, Some(Setting::Fixed(true)));
     let roles: Vec<&str> = play.roles.iter().map(|role| role.name.as_str()).collect();
     assert_eq!(roles, ["base", "dep", "tune"]);
     let tune = &play.roles[2];
@@ -53,7 +56,7 @@ fn roles_bring_tasks_handlers_and_variables() {
     assert_eq!(tune.vars.as_ref().map(|vars| vars.to_json()), Some(json!({"v": 2})));
     assert!(tune.argument_specs.is_some());
     assert_eq!(play.handlers.len(), 2);
-    let search = tasks[4].place.search("templates");
+    let search = tasks[5].place.search("templates");
     assert_eq!(search[0], "roles/tune/templates");
     assert!(
         search.contains(&"roles/tune/tasks/templates".to_owned()) && search.contains(&"templates".to_owned())
@@ -62,14 +65,25 @@ fn roles_bring_tasks_handlers_and_variables() {
 
 #[test]
 fn a_role_runs_once_unless_it_says_otherwise() {
-    let site = "- hosts: all\n  roles: [a, a, {role: a, p: 1}, b, b]\n";
+    let site =
+        "- hosts: all\n  roles: [a, {role: a, become: true}, {role: a, p: 1}, {role: a, tags: t}, b, b]\n";
     let playbook = good(&[
         ("site.yml", site),
         ("roles/a/tasks/main.yml", "- debug:\n"),
         ("roles/b/tasks/main.yml", "- debug:\n"),
         ("roles/b/meta/main.yml", "allow_duplicates: true\n"),
     ]);
-    assert_eq!(titles(&playbook), ["a : debug", "a : debug", "b : debug", "b : debug"]);
+    let keys: Vec<Option<&str>> = playbook.plays[0]
+        .role_tasks
+        .iter()
+        .map(|item| match item {
+            Item::Block(block) => block.once.as_deref(),
+            _ => panic!("a block"),
+        })
+        .collect();
+    assert_eq!(keys[0], keys[1]);
+    assert!(keys[0].is_some() && keys[0] != keys[2] && keys[0] != keys[3]);
+    assert_eq!(keys[4..], [None, None]);
 }
 
 #[test]
