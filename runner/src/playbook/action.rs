@@ -44,7 +44,10 @@ impl Reader<'_> {
         let vocabulary = self.loader.vocabulary;
         let Meaning::Module(known) = vocabulary.meaning(&written) else { return None };
         let module = known.name;
-        let given = self.given(known, &key, value, args);
+        let mut given = self.given(known, &key, value, args);
+        for defaults in settings.module_defaults.iter().rev() {
+            self.defaults(known, defaults, &mut given);
+        }
         if module == "meta" {
             self.meta(&given, &key);
         }
@@ -207,6 +210,37 @@ impl Reader<'_> {
             }
         }
         given
+    }
+
+    /// Adds what `module_defaults` gives to the module; what is given already counts.
+    fn defaults(&mut self, known: &Known, defaults: &Node, given: &mut Args) {
+        for (key, values) in defaults.entries() {
+            let word = key.key_text();
+            match self.loader.vocabulary.meaning(&word) {
+                Meaning::Module(other) if other.name == known.name => {
+                    for (name, value) in values.entries() {
+                        let canonical = arguments::canonical(known, name.as_str().unwrap_or_default());
+                        let there = given.given.iter().any(|(key, _)| {
+                            arguments::canonical(known, key.as_str().unwrap_or_default()) == canonical
+                        });
+                        if !there {
+                            given.given.push((name.clone(), value.clone()));
+                        }
+                    }
+                }
+                Meaning::Module(_) => {}
+                // Every task that inherits the mapping comes by here: told once.
+                _ if self.problems.iter().any(|problem| problem.span.as_ref() == Some(&key.span)) => {}
+                _ if word.starts_with("group/") => {
+                    let message = "groups of modules belong to collections, which are not loaded";
+                    self.tell(Diagnostic::error(message, key.span.clone()).help("name each module"));
+                }
+                meaning => {
+                    let problem = stranger(key, &meaning, true);
+                    self.problems.push(problem);
+                }
+            }
+        }
     }
 
     fn meta(&mut self, args: &Args, key: &Node) {

@@ -228,7 +228,8 @@ fn octal(name: &str, value: &Json) -> Json {
     }
 }
 
-fn canonical<'a>(known: &'a Known, name: &'a str) -> &'a str {
+/// The argument that a name or alias means.
+pub fn canonical<'a>(known: &'a Known, name: &'a str) -> &'a str {
     known.aliases.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, canonical)| canonical)
 }
 

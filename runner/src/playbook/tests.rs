@@ -11,9 +11,11 @@ mod broken;
 mod frequency;
 mod roles;
 
+type Typed = (&'static str, fn() -> Json);
+
 /// Modules as the runner may have them; those whose arguments matter to a test have some.
 fn vocabulary() -> Vocabulary {
-    let typed: [(&str, fn() -> Json); 6] = [
+    let typed: [Typed; 6] = [
         ("copy", || {
             json!({"required": ["dest"], "properties": {
             "src": {"type": "string"}, "dest": {"type": "string"}, "content": {"type": "string"},
@@ -268,6 +270,32 @@ fn settings_are_inherited() {
     assert_eq!(words(&first.notify), ["h1", "h2"]);
     assert!(std::sync::Arc::ptr_eq(&tasks[1].settings, &tasks[2].settings), "nothing own, nothing copied");
     assert_eq!(words(&tasks[3].settings.when), ["a", "b", "d"]);
+}
+
+#[test]
+fn defaults_of_modules_are_merged() {
+    let playbook = good(&[(
+        "site.yml",
+        "- hosts: all
+  module_defaults:
+    ansible.builtin.lineinfile: {path: /p, create: true}
+    copy: {mode: '0600'}
+  tasks:
+    - lineinfile: {line: a}
+    - lineinfile: {dest: /own, line: b}
+      module_defaults: {lineinfile: {create: false}}
+",
+    )]);
+    let given = |at: usize| {
+        let tasks = tags::tasks(&playbook.plays[0]);
+        let pairs = tasks[at].action.args.given.iter();
+        pairs.map(|(key, value)| format!("{}={}", key.key_text(), value.to_json())).collect::<Vec<_>>()
+    };
+    assert_eq!(given(0), ["line=\"a\"", "path=\"/p\"", "create=true"]);
+    assert_eq!(given(1), ["dest=\"/own\"", "line=\"b\"", "create=false"]);
+    let wrong =
+        "- hosts: all\n  module_defaults: {copi: {}, 'group/aws': {}}\n  tasks: [{debug: }, {debug: }]\n";
+    assert_eq!(messages(&[("site.yml", wrong)]).len(), 2);
 }
 
 #[test]

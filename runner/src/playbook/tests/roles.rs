@@ -86,9 +86,9 @@ fn a_role_runs_once_unless_it_says_otherwise() {
     assert_eq!(keys[4..], [None, None]);
 }
 
-#[test]
-fn imports_are_static_and_includes_are_kept() {
-    let files = [
+/// A playbook with imports and includes of all kinds.
+fn included() -> Memory {
+    Memory::new([
         (
             "site.yml",
             "- hosts: all
@@ -116,8 +116,12 @@ fn imports_are_static_and_includes_are_kept() {
         ("sub/a.yml", "- {name: a, debug: }\n- import_tasks: b.yml\n"),
         ("sub/b.yml", "- {name: b, debug: , tags: bt}\n"),
         ("later.yml", "- {name: late, debug: , become: true}\n- import_role: {name: r, handlers_from: h}\n"),
-    ];
-    let memory = Memory::new(files);
+    ])
+}
+
+#[test]
+fn imports_are_static_and_includes_are_kept() {
+    let memory = included();
     let vocabulary = vocabulary();
     let loader = Loader::new(&memory, &vocabulary, Vec::new());
     let playbook = loader.load("site.yml").expect("a playbook");
@@ -156,6 +160,16 @@ fn imports_are_static_and_includes_are_kept() {
     let chosen = tags::selected(play, &Selection::new(&["at,i".to_owned()], &[]));
     let chosen: Vec<String> = chosen.into_iter().map(Task::title).collect();
     assert_eq!(chosen, ["r : other"], "`at` is on children of an include that is not taken itself");
+}
+
+#[test]
+fn what_a_template_names_is_loaded_later() {
+    let memory = included();
+    let vocabulary = vocabulary();
+    let loader = Loader::new(&memory, &vocabulary, Vec::new());
+    let playbook = loader.load("site.yml").expect("a playbook");
+    let play = &playbook.plays[0];
+    let tasks = tags::tasks(play);
     let Item::Include(include) = &play.tasks[2] else { panic!("an include") };
     assert!(include.body.is_none());
     let body = loader.included_tasks(include, "later.yml").expect("later");
