@@ -1,0 +1,430 @@
+//! One evaluation: names are looked up when they are reached, and what is late or undefined is noticed there.
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::calls::{self, Given};
+use super::fault::{Fault, Kind, Via};
+use super::scope::{Held, Vars};
+use super::tree::{Args, Const, Expr, Op, Place};
+use super::value::{Key, Lack, Origin, Val, View, Within, range};
+use super::{Templates, functions, methods};
+use crate::diagnostic::did_you_mean;
+
+/// Steps that one evaluation may take.
+const FUEL: u64 = 4_000_000;
+/// How deep variables and macros may nest.
+const DEEPEST: usize = 48;
+
+/// One evaluation over one scope of variables.
+pub(super) struct Eval<'v> {
+    pub templates: &'v Templates,
+    root: &'v dyn Vars,
+    scopes: RefCell<Vec<Arc<dyn Vars>>>,
+    /// Whether a secret was read.
+    pub secret: Cell<bool>,
+    fuel: Cell<u64>,
+    depth: Cell<usize>,
+    /// Variables that are being rendered, to notice circles.
+    rendering: RefCell<Vec<(usize, String)>>,
+    rendered: RefCell<HashMap<(usize, String), Val>>,
+}
+
+/// The names that a template binds itself, in layers.
+pub(super) struct Frame {
+    pub scope: usize,
+    pub locals: Vec<(Arc<str>, Val)>,
+    pub layers: Vec<usize>,
+}
+
+impl Frame {
+    pub fn new(scope: usize) -> Self {
+        Self { scope, locals: Vec::new(), layers: vec![0] }
+    }
+
+    pub fn local(&self, name: &str) -> Option<&Val> {
+        self.locals.iter().rev().find(|(known, _)| &**known == name).map(|(_, val)| val)
+    }
+
+    /// Binds a name in the innermost layer.
+    pub fn set(&mut self, name: &Arc<str>, val: Val) {
+        let base = self.layers.last().copied().unwrap_or(0);
+        match self.locals[base..].iter_mut().find(|(known, _)| known == name) {
+            Some((_, old)) => *old = val,
+            None => self.locals.push((Arc::clone(name), val)),
+        }
+    }
+
+    pub fn enter(&mut self) {
+        self.layers.push(self.locals.len());
+    }
+
+    pub fn leave(&mut self) {
+        if let Some(base) = self.layers.pop() {
+            self.locals.truncate(base);
+        }
+    }
+}
+
+impl<'v> Eval<'v> {
+    pub fn new(templates: &'v Templates, root: &'v dyn Vars) -> Self {
+        Self {
+            templates,
+            root,
+            scopes: RefCell::default(),
+            secret: Cell::new(false),
+            fuel: Cell::new(FUEL),
+            depth: Cell::new(0),
+            rendering: RefCell::default(),
+            rendered: RefCell::default(),
+        }
+    }
+
+    /// Takes steps from the allowance.
+    pub fn burn(&self, steps: u64, place: Place) -> Result<(), Fault> {
+        match self.fuel.get().checked_sub(steps) {
+            Some(left) => {
+                self.fuel.set(left);
+                Ok(())
+            }
+            None => Err(Fault::failed("this takes too many steps", range(place))),
+        }
+    }
+
+    /// Runs something one level deeper.
+    pub fn deeper<T>(&self, place: Place, run: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+        if self.depth.get() >= DEEPEST {
+            return Err(Fault::failed("variables or macros nest too deeply", range(place)));
+        }
+        self.depth.set(self.depth.get() + 1);
+        let done = run();
+        self.depth.set(self.depth.get() - 1);
+        done
+    }
+
+    /// The scope of that index.
+    pub fn in_scope<T>(&self, scope: usize, ask: impl FnOnce(&dyn Vars) -> T) -> T {
+        let found = scope.checked_sub(1).and_then(|index| self.scopes.borrow().get(index).cloned());
+        match found {
+            Some(vars) => ask(&*vars),
+            None => ask(self.root),
+        }
+    }
+
+    fn scope_index(&self, scope: &Arc<dyn Vars>) -> usize {
+        let mut scopes = self.scopes.borrow_mut();
+        match scopes.iter().position(|known| Arc::ptr_eq(known, scope)) {
+            Some(index) => index + 1,
+            None => {
+                scopes.push(Arc::clone(scope));
+                scopes.len()
+            }
+        }
+    }
+
+    /// The variable of that name, rendered if it is text with a template.
+    pub fn variable(&self, scope: usize, prefix: &str, name: &str, place: Place) -> Result<Option<Val>, Fault> {
+        let Some(var) = self.in_scope(scope, |vars| vars.get(name)) else { return Ok(None) };
+        if var.secret {
+            self.secret.set(true);
+        }
+        let full = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
+        match var.held {
+            Held::Scope(inner) => Ok(Some(Val::Scope(self.scope_index(&inner), full.into()))),
+            Held::Data(root) => {
+                let origin = Rc::new(Origin { name: full, scope, trusted: var.trusted, span: var.span });
+                self.settle(View { root, path: Vec::new(), origin }, place).map(Some)
+            }
+        }
+    }
+
+    /// What a view shows: scalars by value, templates rendered, containers as they are.
+    pub fn settle(&self, view: View, place: Place) -> Result<Val, Fault> {
+        use super::{Json, missing};
+        let data = view.data();
+        Ok(match data {
+            Json::Null => Val::None,
+            Json::Bool(b) => Val::Bool(*b),
+            Json::Number(n) => match (n.as_i64(), n.as_u64()) {
+                (Some(n), _) => Val::Int(n.into()),
+                (_, Some(n)) => Val::Int(n.into()),
+                _ => Val::Float(n.as_f64().unwrap_or(f64::NAN)),
+            },
+            Json::String(text) if view.origin.trusted && Templates::is_template(text) => {
+                return self.render_variable(&view, text, place);
+            }
+            Json::String(text) => Val::text(text.as_str()),
+            Json::Object(_) if missing::is_omit(data) => Val::Omit,
+            Json::Object(_) => match missing::missing(data) {
+                Some(missing) => Val::Late(missing),
+                None => Val::View(view),
+            },
+            Json::Array(_) => Val::View(view),
+        })
+    }
+
+    fn render_variable(&self, view: &View, text: &str, place: Place) -> Result<Val, Fault> {
+        let name = view.name();
+        let key = (view.origin.scope, name.clone());
+        if let Some(val) = self.rendered.borrow().get(&key) {
+            return Ok(val.clone());
+        }
+        let circle = {
+            let stack = self.rendering.borrow();
+            let from = stack.iter().position(|known| *known == key);
+            from.map(|from| stack[from..].iter().map(|(_, name)| format!("`{name}`")).collect::<Vec<_>>())
+        };
+        if let Some(circle) = circle {
+            let way = circle.join(" → ");
+            let why = format!("`{name}` is defined by way of itself: {way} → `{name}`");
+            return Err(Fault::failed(why, range(place)));
+        }
+        self.rendering.borrow_mut().push(key.clone());
+        let done = self.deeper(place, || {
+            let compiled = self.templates.compiled_value(text);
+            self.render(&compiled, Frame::new(view.origin.scope))
+        });
+        self.rendering.borrow_mut().pop();
+        let span = view.origin.span.clone().filter(|_| view.path.is_empty());
+        let via = |range| Via { name: name.clone(), span, range };
+        match done {
+            Ok(Val::Undef(lack)) => {
+                let mut vias = vec![via(range(lack.place))];
+                vias.extend(lack.via.iter().cloned());
+                let within = Within::Nothing;
+                let (name, hint) = (lack.name.clone(), lack.hint.clone());
+                Ok(Val::Undef(Rc::new(Lack { name, within, hint, place, via: vias })))
+            }
+            Ok(val) => {
+                self.rendered.borrow_mut().insert(key, val.clone());
+                Ok(val)
+            }
+            Err(mut fault) => {
+                fault.via.insert(0, via(fault.range.clone()));
+                fault.range = range(place);
+                Err(fault)
+            }
+        }
+    }
+
+    /// The fault of reading what does not exist.
+    pub fn undefined(&self, lack: &Lack) -> Fault {
+        let leaf = lack.name.rsplit('.').next().unwrap_or(&lack.name);
+        let known: Vec<String> = match &lack.within {
+            Within::Scope(scope) => self.in_scope(*scope, |vars| vars.names()),
+            Within::Value(val) if val.is_mapping() => self.key_names(val),
+            _ => Vec::new(),
+        };
+        let near = did_you_mean(leaf, known.iter().map(String::as_str)).filter(|near| *near != leaf);
+        let kind = match &lack.hint {
+            Some(hint) => Kind::Failed { why: hint.clone(), hint: None },
+            None => Kind::Undefined { name: lack.name.clone(), near: near.map(str::to_owned) },
+        };
+        let mut fault = Fault::new(kind, range(lack.place));
+        fault.via.clone_from(&lack.via);
+        fault
+    }
+
+    /// Evaluates an expression; the result may be undefined or late.
+    pub fn eval(&self, expr: &Expr, frame: &Frame) -> Result<Val, Fault> {
+        Ok(match expr {
+            Expr::Const(constant) => match constant {
+                Const::None => Val::None,
+                Const::Bool(b) => Val::Bool(*b),
+                Const::Int(n) => Val::Int(*n),
+                Const::Float(f) => Val::Float(*f),
+                Const::Str(text) => Val::Str(Arc::clone(text)),
+            },
+            Expr::Nested(text, place) => {
+                let compiled = self.templates.compiled_value(text);
+                let val = self.deeper(*place, || self.render(&compiled, Frame::new(frame.scope)))?;
+                self.known(val, *place)?
+            }
+            Expr::Name(name, place) => self.name(name, *place, frame)?,
+            Expr::Attr(object, name, place) => {
+                let object = self.eval(object, frame)?;
+                self.attribute(&object, name, *place)?
+            }
+            Expr::Item(object, index, place) => {
+                let object = self.eval(object, frame)?;
+                let index = self.eval(index, frame)?;
+                self.item(&object, &index, *place)?
+            }
+            Expr::Slice(object, parts, place) => {
+                let object = self.eval(object, frame)?;
+                let part = |part: &Option<Box<Expr>>| part.as_ref().map(|e| self.eval(e, frame)).transpose();
+                let parts = [part(&parts[0])?, part(&parts[1])?, part(&parts[2])?];
+                self.slice(&object, &parts, *place)?
+            }
+            Expr::Not(operand, place) => Val::Bool(!self.truth(&self.eval(operand, frame)?, *place)?),
+            Expr::Neg(operand, place) => self.negate(self.eval(operand, frame)?, *place)?,
+            Expr::And(left, right) => {
+                let first = self.eval(left, frame)?;
+                if self.truth(&first, place_of(left))? { self.eval(right, frame)? } else { first }
+            }
+            Expr::Or(left, right) => {
+                let first = self.eval(left, frame)?;
+                if self.truth(&first, place_of(left))? { first } else { self.eval(right, frame)? }
+            }
+            Expr::Bin(op, left, right, place) => {
+                self.burn(1, *place)?;
+                let (left, right) = (self.eval(left, frame)?, self.eval(right, frame)?);
+                self.apply(*op, &left, &right, *place)?
+            }
+            Expr::Compare(first, rest, place) => self.chain(first, rest, *place, frame)?,
+            Expr::If(test, then, otherwise, place) => {
+                let test = self.eval(test, frame)?;
+                match (self.truth(&test, *place)?, otherwise) {
+                    (true, _) => self.eval(then, frame)?,
+                    (false, Some(otherwise)) => self.eval(otherwise, frame)?,
+                    (false, None) => self.lack("the `if` without an `else`", *place),
+                }
+            }
+            Expr::Filter(callee, operand, args, place) => {
+                let mut given = Given::default();
+                given.pos.push(operand.as_ref().map_or(Ok(Val::None), |e| self.eval(e, frame))?);
+                self.args(args, &mut given, frame, *place)?;
+                calls::run(self, callee, given, *place, frame.scope)?
+            }
+            Expr::Test(callee, operand, args, place) => {
+                let mut given = Given::default();
+                given.pos.push(self.eval(operand, frame)?);
+                self.args(args, &mut given, frame, *place)?;
+                calls::run(self, callee, given, *place, frame.scope)?
+            }
+            Expr::Call(callee, args, place) => self.call(callee, args, *place, frame)?,
+            Expr::List(items) => Val::list(self.all(items, frame)?),
+            Expr::Tuple(items) => Val::tuple(self.all(items, frame)?),
+            Expr::Map(pairs, place) => {
+                let mut map = super::value::Map::new();
+                for (key, val) in pairs {
+                    map.insert(self.key(&self.eval(key, frame)?, *place)?, self.eval(val, frame)?);
+                }
+                Val::map(map)
+            }
+            Expr::Broken(fault) => return Err((**fault).clone()),
+        })
+    }
+
+    fn all(&self, items: &[Expr], frame: &Frame) -> Result<Vec<Val>, Fault> {
+        items.iter().map(|item| self.eval(item, frame)).collect()
+    }
+
+    fn name(&self, name: &Arc<str>, place: Place, frame: &Frame) -> Result<Val, Fault> {
+        self.burn(1, place)?;
+        if let Some(val) = frame.local(name) {
+            return Ok(val.clone());
+        }
+        if let Some(val) = self.variable(frame.scope, "", name, place)? {
+            return Ok(val);
+        }
+        if &**name == "omit" {
+            return Ok(Val::Omit);
+        }
+        let (name, within) = (name.to_string(), Within::Scope(frame.scope));
+        Ok(Val::Undef(Rc::new(Lack { name, within, hint: None, place, via: Vec::new() })))
+    }
+
+    /// An undefined value of that description.
+    pub fn lack(&self, name: &str, place: Place) -> Val {
+        let within = Within::Nothing;
+        Val::Undef(Rc::new(Lack { name: name.to_owned(), within, hint: None, place, via: Vec::new() }))
+    }
+
+    fn chain(&self, first: &Expr, rest: &[(Op, Expr)], place: Place, frame: &Frame) -> Result<Val, Fault> {
+        let mut left = self.eval(first, frame)?;
+        for (op, expr) in rest {
+            let right = self.eval(expr, frame)?;
+            let held = self.apply(*op, &left, &right, place)?;
+            if !self.truth(&held, place)? {
+                return Ok(Val::Bool(false));
+            }
+            left = right;
+        }
+        Ok(Val::Bool(true))
+    }
+
+    fn negate(&self, val: Val, place: Place) -> Result<Val, Fault> {
+        match self.known(val, place)? {
+            Val::Float(f) => Ok(Val::Float(-f)),
+            val => match val.as_int() {
+                Some(n) => Ok(Val::Int(-n)),
+                None => Err(Fault::failed(format!("a {} cannot be negated", val.kind()), range(place))),
+            },
+        }
+    }
+
+    /// Arguments by value.
+    pub fn args(&self, args: &Args, given: &mut Given, frame: &Frame, place: Place) -> Result<(), Fault> {
+        for arg in &args.pos {
+            given.pos.push(self.eval(arg, frame)?);
+        }
+        for arg in &args.splat {
+            let list = self.known(self.eval(arg, frame)?, place)?;
+            given.pos.extend(self.items(&list, place)?.iter().cloned());
+        }
+        for (name, arg) in &args.kw {
+            given.kw.push((Arc::clone(name), self.eval(arg, frame)?));
+        }
+        for arg in &args.kw_splat {
+            let map = self.known(self.eval(arg, frame)?, place)?;
+            for (key, val) in self.entries(&map, place)? {
+                if let Key::Str(name) = key {
+                    given.kw.push((name, val));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn call(&self, callee: &Expr, args: &Args, place: Place, frame: &Frame) -> Result<Val, Fault> {
+        let mut given = Given::default();
+        if let Expr::Attr(object, name, _) = callee {
+            let object = self.known_or_lack(self.eval(object, frame)?, place)?;
+            self.args(args, &mut given, frame, place)?;
+            return methods::call(self, object, name, given, place);
+        }
+        if let Expr::Name(name, name_place) = callee
+            && frame.local(name).is_none()
+        {
+            let function = functions::find(name).ok_or_else(|| functions::unknown(name, *name_place))?;
+            self.args(args, &mut given, frame, place)?;
+            return calls::run(self, function, given, place, frame.scope);
+        }
+        let callee = self.known(self.eval(callee, frame)?, place)?;
+        self.args(args, &mut given, frame, place)?;
+        self.call_value(&callee, given, place)
+    }
+
+    /// Refuses what is late; undefined values pass.
+    fn known_or_lack(&self, val: Val, place: Place) -> Result<Val, Fault> {
+        if matches!(val, Val::Undef(_)) { Ok(val) } else { self.known(val, place) }
+    }
+}
+
+/// Where an expression stands, as well as it is known.
+pub(super) fn place_of(expr: &Expr) -> Place {
+    match expr {
+        Expr::Name(_, place)
+        | Expr::Nested(_, place)
+        | Expr::Attr(_, _, place)
+        | Expr::Item(_, _, place)
+        | Expr::Slice(_, _, place)
+        | Expr::Not(_, place)
+        | Expr::Neg(_, place)
+        | Expr::Bin(_, _, _, place)
+        | Expr::Compare(_, _, place)
+        | Expr::If(_, _, _, place)
+        | Expr::Filter(_, _, _, place)
+        | Expr::Test(_, _, _, place)
+        | Expr::Call(_, _, place)
+        | Expr::Map(_, place) => *place,
+        Expr::And(left, right) | Expr::Or(left, right) => (place_of(left).0, place_of(right).1),
+        Expr::List(items) | Expr::Tuple(items) => {
+            let ends = items.first().zip(items.last());
+            ends.map_or((0, 0), |(first, last)| (place_of(first).0, place_of(last).1))
+        }
+        Expr::Const(_) | Expr::Broken(_) => (0, 0),
+    }
+}
