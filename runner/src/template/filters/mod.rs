@@ -13,6 +13,7 @@ use super::fault::Fault;
 use super::tree::Place;
 use super::value::Val;
 
+pub(super) use lists::pairs_of;
 pub(super) use numbers::as_bool;
 
 const RANDOM: &str = "two runs would differ: compute it from a name, or set it in a variable";
