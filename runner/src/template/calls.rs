@@ -99,10 +99,9 @@ impl Bound {
     pub fn int(&self, index: usize) -> Result<Option<i128>, Fault> {
         match self.some(index) {
             None => Ok(None),
-            Some(val) => val
-                .as_int()
-                .map(Some)
-                .ok_or_else(|| self.fail(format!("`{}` needs a whole number, not {}", self.name, val.kind()))),
+            Some(val) => val.as_int().map(Some).ok_or_else(|| {
+                self.fail(format!("`{}` needs a whole number, not {}", self.name, val.kind()))
+            }),
         }
     }
 

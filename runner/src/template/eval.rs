@@ -14,6 +14,8 @@ use crate::diagnostic::did_you_mean;
 
 /// Steps that one evaluation may take.
 const FUEL: u64 = 4_000_000;
+/// How many expressions may stand within each other, those of variables included.
+const HIGHEST: usize = 320;
 /// How deep variables and macros may nest.
 const DEEPEST: usize = 48;
 
@@ -26,6 +28,8 @@ pub(super) struct Eval<'v> {
     pub secret: Cell<bool>,
     fuel: Cell<u64>,
     depth: Cell<usize>,
+    /// Expressions within expressions that are being evaluated.
+    height: Cell<usize>,
     /// Variables that are being rendered, to notice circles.
     rendering: RefCell<Vec<(usize, String)>>,
     rendered: RefCell<HashMap<(usize, String), Val>>,
@@ -76,6 +80,7 @@ impl<'v> Eval<'v> {
             secret: Cell::new(false),
             fuel: Cell::new(FUEL),
             depth: Cell::new(0),
+            height: Cell::new(0),
             rendering: RefCell::default(),
             rendered: RefCell::default(),
         }
@@ -124,7 +129,13 @@ impl<'v> Eval<'v> {
     }
 
     /// The variable of that name, rendered if it is text with a template.
-    pub fn variable(&self, scope: usize, prefix: &str, name: &str, place: Place) -> Result<Option<Val>, Fault> {
+    pub fn variable(
+        &self,
+        scope: usize,
+        prefix: &str,
+        name: &str,
+        place: Place,
+    ) -> Result<Option<Val>, Fault> {
         let Some(var) = self.in_scope(scope, |vars| vars.get(name)) else { return Ok(None) };
         if var.secret {
             self.secret.set(true);
@@ -218,6 +229,10 @@ impl<'v> Eval<'v> {
         };
         let near = did_you_mean(leaf, known.iter().map(String::as_str)).filter(|near| *near != leaf);
         let kind = match &lack.hint {
+            _ if matches!(lack.within, Within::Blank) => {
+                let name = "`if` without `else` where its value is needed".to_owned();
+                Kind::Unsupported { name, why: "add `else ''`, or `else omit` for a parameter".to_owned() }
+            }
             Some(hint) => Kind::Failed { why: hint.clone(), hint: None },
             None => Kind::Undefined { name: lack.name.clone(), near: near.map(str::to_owned) },
         };
@@ -228,6 +243,18 @@ impl<'v> Eval<'v> {
 
     /// Evaluates an expression; the result may be undefined or late.
     pub fn eval(&self, expr: &Expr, frame: &Frame) -> Result<Val, Fault> {
+        let height = self.height.get();
+        if height >= HIGHEST {
+            let why = "variables and expressions nest too deeply";
+            return Err(Fault::failed(why, range(place_of(expr))));
+        }
+        self.height.set(height + 1);
+        let val = self.walk(expr, frame);
+        self.height.set(height);
+        val
+    }
+
+    fn walk(&self, expr: &Expr, frame: &Frame) -> Result<Val, Fault> {
         Ok(match expr {
             Expr::Const(constant) => match constant {
                 Const::None => Val::None,
@@ -248,8 +275,9 @@ impl<'v> Eval<'v> {
             }
             Expr::Item(object, index, place) => {
                 let object = self.eval(object, frame)?;
+                let shown = matches!(**index, Expr::Const(_));
                 let index = self.eval(index, frame)?;
-                self.item(&object, &index, *place)?
+                self.member(&object, &index, shown, *place)?
             }
             Expr::Slice(object, parts, place) => {
                 let object = self.eval(object, frame)?;
@@ -278,7 +306,11 @@ impl<'v> Eval<'v> {
                 match (self.truth(&test, *place)?, otherwise) {
                     (true, _) => self.eval(then, frame)?,
                     (false, Some(otherwise)) => self.eval(otherwise, frame)?,
-                    (false, None) => self.lack("the `if` without an `else`", *place),
+                    (false, None) => {
+                        let (name, hint) = ("if without else".to_owned(), None);
+                        let (within, via) = (Within::Blank, Vec::new());
+                        Val::Undef(Rc::new(Lack { name, within, hint, place: *place, via }))
+                    }
                 }
             }
             Expr::Filter(callee, operand, args, place) => {
@@ -299,7 +331,9 @@ impl<'v> Eval<'v> {
             Expr::Map(pairs, place) => {
                 let mut map = super::value::Map::new();
                 for (key, val) in pairs {
-                    map.insert(self.key(&self.eval(key, frame)?, *place)?, self.eval(val, frame)?);
+                    let key = self.key(&self.eval(key, frame)?, *place)?;
+                    let key = key.held_by(&map).unwrap_or(key);
+                    map.insert(key, self.eval(val, frame)?);
                 }
                 Val::map(map)
             }

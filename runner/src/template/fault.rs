@@ -4,6 +4,7 @@ use std::ops::Range;
 use super::missing::Missing;
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
+use crate::yaml::Node;
 
 /// The kinds of faults.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,6 +104,24 @@ impl Fault {
         self
     }
 
+    /// Blots out quoted words that do not stand in the template itself: after a secret was read they may be of it.
+    pub(super) fn hush(mut self, text: &str) -> Self {
+        let blot = |words: &mut String| {
+            let parts = words.split('`').enumerate();
+            let parts = parts.map(|(at, part)| if at % 2 == 0 || text.contains(part) { part } else { "…" });
+            *words = parts.collect::<Vec<_>>().join("`");
+        };
+        match &mut self.kind {
+            Kind::Failed { why, .. } => blot(why),
+            Kind::Unsupported { name, why } => {
+                blot(name);
+                blot(why);
+            }
+            _ => {}
+        }
+        self
+    }
+
     /// Whether asking again later may succeed.
     pub fn is_missing(&self) -> bool {
         matches!(self.kind, Kind::Late { .. } | Kind::NeedFact { .. })
@@ -136,7 +155,15 @@ impl Fault {
     /// The fault as a diagnostic; `at` is the span of the YAML value that holds the text. Exact for plain and
     /// quoted scalars, best effort for block scalars.
     pub fn diagnostic(&self, at: &Span) -> Diagnostic {
-        let here = narrowed(at, &self.range);
+        self.shown(narrowed(at, &self.range))
+    }
+
+    /// The same for a text that stands in this YAML node: exact wherever text and file can be aligned.
+    pub fn in_node(&self, node: &Node) -> Diagnostic {
+        self.shown(node.part(self.range.clone()))
+    }
+
+    fn shown(&self, here: Span) -> Diagnostic {
         let inner = self.via.iter().rev().find_map(|via| via.span.as_ref().map(|span| (via, span)));
         let mut out = match inner {
             Some((via, span)) => Diagnostic::error(self.message(), narrowed(span, &via.range)),

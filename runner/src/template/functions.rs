@@ -128,7 +128,8 @@ fn run_now(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
             clock::format(&format, now).map(Val::text).map_err(|why| bound.fail(why))
         }
         None => {
-            let why = "a time is not a value that can be kept: give it a format, `now(utc=true, fmt='%F %T')`";
+            let why =
+                "a time is not a value that can be kept: give it a format, `now(utc=true, fmt='%F %T')`";
             Err(Fault::unsupported("function `now` without `fmt`", why, bound.range()))
         }
     }
@@ -148,7 +149,10 @@ fn look(eval: &Eval<'_>, bound: &Bound) -> Result<(Vec<Val>, bool), Fault> {
     let found = (lookup.run)(eval, &lookups::Asked { terms, options: &options, bound });
     match (found, errors.as_deref()) {
         (Err(fault), Some("ignore" | "warn")) if !fault.is_missing() => Ok((Vec::new(), wants_list)),
-        (found, _) => Ok((found?, wants_list)),
+        (found, _) => {
+            let list = |val| if let Val::Tuple(items) = val { Val::List(items) } else { val };
+            Ok((found?.into_iter().map(list).collect(), wants_list))
+        }
     }
 }
 

@@ -38,7 +38,8 @@ static TABLE: [Lookup; 15] = [
     Lookup { name: "vars", run: vars },
 ];
 
-const NOT_PURE: &str = "planning runs no programs: register the result of a task with `delegate_to: localhost`";
+const NOT_PURE: &str =
+    "planning runs no programs: register the result of a task with `delegate_to: localhost`";
 const RANDOM: &str = "two runs would differ: set it in a variable, or keep it in the vault";
 
 const REFUSED: [(&str, &str); 13] = [
@@ -186,13 +187,21 @@ fn first_found(eval: &Eval<'_>, asked: &Asked<'_>) -> Result<Vec<Val>, Fault> {
     }
     for folder in &folders {
         for name in &names {
-            let path = if folder.is_empty() { name.clone() } else { format!("{}/{name}", folder.trim_end_matches('/')) };
+            let path = if folder.is_empty() {
+                name.clone()
+            } else {
+                format!("{}/{name}", folder.trim_end_matches('/'))
+            };
             if let Some(found) = eval.templates.world().files.find(&path) {
                 return Ok(vec![Val::text(found)]);
             }
         }
     }
-    if skip { Ok(Vec::new()) } else { Err(asked.fail("none of these files exists").hint("`skip=True` allows that")) }
+    if skip {
+        Ok(Vec::new())
+    } else {
+        Err(asked.fail("none of these files exists").hint("`skip=True` allows that"))
+    }
 }
 
 fn fileglob(eval: &Eval<'_>, asked: &Asked<'_>) -> Result<Vec<Val>, Fault> {
@@ -273,7 +282,8 @@ fn subelements(eval: &Eval<'_>, asked: &Asked<'_>) -> Result<Vec<Val>, Fault> {
     let [list, path, rest @ ..] = asked.terms else {
         return Err(asked.fail("`subelements` takes a list, the name of the inner list and options"));
     };
-    let mut skip = asked.option("skip_missing").map_or(Ok(false), |val| eval.truth(val, asked.bound.place))?;
+    let mut skip =
+        asked.option("skip_missing").map_or(Ok(false), |val| eval.truth(val, asked.bound.place))?;
     for options in rest {
         if let Some(flag) = eval.child(options, &Key::from("skip_missing"), asked.bound.place)? {
             skip = filters::as_bool(&flag).unwrap_or(false);

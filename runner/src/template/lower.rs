@@ -14,7 +14,8 @@ use super::tree::{Args, Body, Compiled, Const, Expr, Op, Place, Target};
 use super::{filters, functions, predicates, value};
 
 /// Reads a template that was masked already.
-pub(super) fn template(masked: &str, syntax: SyntaxConfig) -> Compiled {
+pub(super) fn template(masked: Option<&str>, syntax: SyntaxConfig) -> Compiled {
+    let Some(masked) = masked else { return too_long() };
     let mut lower = Lower::new(false);
     match minijinja::machinery::parse(masked, "", syntax) {
         Ok(ast::Stmt::Template(root)) => {
@@ -30,7 +31,8 @@ pub(super) fn template(masked: &str, syntax: SyntaxConfig) -> Compiled {
 }
 
 /// Reads a bare expression that was masked already.
-pub(super) fn expression(masked: &str) -> Compiled {
+pub(super) fn expression(masked: Option<&str>) -> Compiled {
+    let Some(masked) = masked else { return too_long() };
     let mut lower = Lower::new(true);
     match minijinja::machinery::parse_expr(masked) {
         Ok(expr) => {
@@ -62,6 +64,15 @@ fn broken(error: &minijinja::Error, masked: &str) -> Compiled {
     Compiled { body, faults: vec![fault] }
 }
 
+fn too_long() -> Compiled {
+    let fault =
+        Fault::failed("an expression of more than 16 KiB", 0..0).hint("keep parts of it in variables");
+    Compiled { body: Body::Expr(Expr::Broken(Box::new(fault.clone()))), faults: vec![fault] }
+}
+
+/// Deepest tree of an expression.
+const DEEPEST: usize = 160;
+
 /// The span as a place.
 pub(super) fn place(span: Span) -> Place {
     (span.start_offset, span.end_offset)
@@ -76,12 +87,13 @@ pub(super) struct Lower {
     calls: Vec<(Arc<str>, Place)>,
     /// Whether constants may hold templates of their own, as Ansible allows in conditions.
     nested: bool,
+    depth: usize,
 }
 
 impl Lower {
     fn new(nested: bool) -> Self {
         let bound = ["caller".into(), "loop".into(), "self".into()].into();
-        Self { faults: Vec::new(), bound, calls: Vec::new(), nested }
+        Self { faults: Vec::new(), bound, calls: Vec::new(), nested, depth: 0 }
     }
 
     fn done(mut self, body: Body) -> Compiled {
@@ -105,12 +117,24 @@ impl Lower {
 
     /// One expression.
     pub(super) fn expr(&mut self, expr: &ast::Expr<'_>) -> Expr {
+        if self.depth >= DEEPEST {
+            let fault = Fault::failed("this expression nests too deeply", value::range(place(expr.span())));
+            return self.refuse(fault.hint("keep parts of it in variables"));
+        }
+        self.depth += 1;
+        let lowered = self.lowered(expr);
+        self.depth -= 1;
+        lowered
+    }
+
+    fn lowered(&mut self, expr: &ast::Expr<'_>) -> Expr {
         let at = place(expr.span());
         match expr {
             ast::Expr::Var(var) => Expr::Name(var.id.into(), at),
             ast::Expr::Const(constant) => self.constant(&constant.value, at),
             ast::Expr::Slice(slice) => {
-                let part = |lower: &mut Self, part: &Option<ast::Expr<'_>>| part.as_ref().map(|e| lower.boxed(e));
+                let part =
+                    |lower: &mut Self, part: &Option<ast::Expr<'_>>| part.as_ref().map(|e| lower.boxed(e));
                 let parts = [part(self, &slice.start), part(self, &slice.stop), part(self, &slice.step)];
                 Expr::Slice(self.boxed(&slice.expr), parts, at)
             }
@@ -145,7 +169,9 @@ impl Lower {
                 }
             }
             ast::Expr::GetAttr(attr) => Expr::Attr(self.boxed(&attr.expr), attr.name.into(), at),
-            ast::Expr::GetItem(item) => Expr::Item(self.boxed(&item.expr), self.boxed(&item.subscript_expr), at),
+            ast::Expr::GetItem(item) => {
+                Expr::Item(self.boxed(&item.expr), self.boxed(&item.subscript_expr), at)
+            }
             ast::Expr::Call(call) => self.call(call, at),
             ast::Expr::List(list) => Expr::List(list.items.iter().map(|item| self.expr(item)).collect()),
             ast::Expr::Tuple(tuple) => Expr::Tuple(tuple.items.iter().map(|item| self.expr(item)).collect()),
@@ -269,4 +295,3 @@ pub(super) fn constant_text(expr: &Expr) -> Option<&str> {
         _ => None,
     }
 }
-

@@ -30,13 +30,18 @@ impl Default for Delimiters {
 impl Delimiters {
     /// Whether the text may hold a template at all.
     pub fn found_in(&self, text: &str) -> bool {
-        [&self.variable.0, &self.block.0, &self.comment.0].into_iter().any(|start| text.contains(start.as_str()))
+        [&self.variable.0, &self.block.0, &self.comment.0]
+            .into_iter()
+            .any(|start| text.contains(start.as_str()))
     }
 }
 
-/// Masks a whole template; `plain` keeps backslashes in `{{ }}` as they stand.
-pub(super) fn mask_template(text: &str, marks: &Delimiters, plain: bool) -> String {
-    let mut mask = Mask { bytes: text.as_bytes().to_vec(), plain: false };
+/// Longest expression; the parser's tree of a longer one could be too deep for the stack.
+const LONGEST: usize = 16 * 1024;
+
+/// Masks a whole template, if none of its expressions is too long; `plain` keeps backslashes in `{{ }}` as they stand.
+pub(super) fn mask_template(text: &str, marks: &Delimiters, plain: bool) -> Option<String> {
+    let mut mask = Mask { bytes: text.as_bytes().to_vec(), plain: false, longest: 0 };
     let mut at = 0;
     while at < text.len() {
         if let Some(next) = skip(text, at, &marks.comment.0) {
@@ -59,8 +64,8 @@ pub(super) fn mask_template(text: &str, marks: &Delimiters, plain: bool) -> Stri
 }
 
 /// Masks a bare expression.
-pub(super) fn mask_expression(text: &str) -> String {
-    let mut mask = Mask { bytes: text.as_bytes().to_vec(), plain: false };
+pub(super) fn mask_expression(text: &str) -> Option<String> {
+    let mut mask = Mask { bytes: text.as_bytes().to_vec(), plain: false, longest: 0 };
     mask.code(0, None);
     mask.done(text)
 }
@@ -133,16 +138,27 @@ fn unescape(rest: &mut std::str::Chars<'_>, out: &mut String) -> Result<(), &'st
 struct Mask {
     bytes: Vec<u8>,
     plain: bool,
+    /// The longest code so far.
+    longest: usize,
 }
 
 impl Mask {
-    fn done(self, text: &str) -> String {
+    fn done(self, text: &str) -> Option<String> {
+        if self.longest > LONGEST {
+            return None;
+        }
         // Only ASCII bytes were replaced by ASCII bytes, so this never fails.
-        String::from_utf8(self.bytes).unwrap_or_else(|_| text.to_owned())
+        Some(String::from_utf8(self.bytes).unwrap_or_else(|_| text.to_owned()))
     }
 
     /// Masks code from `at` up to the end mark; gives the byte after it.
-    fn code(&mut self, mut at: usize, end: Option<&str>) -> usize {
+    fn code(&mut self, at: usize, end: Option<&str>) -> usize {
+        let after = self.code_from(at, end);
+        self.longest = self.longest.max(after - at);
+        after
+    }
+
+    fn code_from(&mut self, mut at: usize, end: Option<&str>) -> usize {
         let (mut depth, mut names) = (0_usize, false);
         while at < self.bytes.len() {
             if depth == 0 && end.is_some_and(|end| self.bytes[at..].starts_with(end.as_bytes())) {

@@ -7,7 +7,17 @@ use super::value::{Key, Val, range};
 
 /// Methods that change what they are called on.
 const CHANGING: [&str; 12] = [
-    "append", "extend", "insert", "remove", "pop", "popitem", "clear", "update", "setdefault", "sort", "reverse",
+    "append",
+    "extend",
+    "insert",
+    "remove",
+    "pop",
+    "popitem",
+    "clear",
+    "update",
+    "setdefault",
+    "sort",
+    "reverse",
     "add",
 ];
 
@@ -78,7 +88,9 @@ pub(super) fn call(
 /// What a namespace or mapping holds under that name is called; else the method is unknown.
 fn fallback(method: &Method<'_, '_>, object: &Val) -> Result<Val, Fault> {
     let (name, place) = (method.name, method.place);
-    if let Some(val @ (Val::Macro(_) | Val::Joiner(_))) = method.eval.child(object, &Key::from(name), place)? {
+    if let Some(val @ (Val::Macro(_) | Val::Joiner(_))) =
+        method.eval.child(object, &Key::from(name), place)?
+    {
         let given = Given { pos: method.given.pos.clone(), kw: method.given.kw.clone() };
         return method.eval.call_value(&val, given, place);
     }

@@ -30,6 +30,8 @@ mod world;
 mod write;
 
 #[cfg(test)]
+mod meaning_tests;
+#[cfg(test)]
 mod tests;
 
 use std::collections::HashMap;
@@ -112,9 +114,9 @@ impl Templates {
                 // Like Ansible, a value's last line break is kept.
                 let mut syntax = SyntaxConfig::builder();
                 syntax.keep_trailing_newline(true);
-                lower::template(&masked, syntax.build().unwrap_or_default())
+                lower::template(masked.as_deref(), syntax.build().unwrap_or_default())
             }
-            Mode::Condition => lower::expression(&marks::mask_expression(text)),
+            Mode::Condition => lower::expression(marks::mask_expression(text).as_deref()),
         });
         let mut kept = kept.write().unwrap_or_else(PoisonError::into_inner);
         if kept.len() >= KEPT {
@@ -150,10 +152,10 @@ impl Templates {
         if !Self::is_template(text) {
             return Ok(Rendered { value: Json::String(text.to_owned()), secret: false });
         }
-        let eval = Eval::new(self, vars);
-        let val = eval.render(&self.compiled_value(text), Frame::new(0))?;
-        let value = eval.json(&val, whole(text))?;
-        Ok(Rendered { value, secret: eval.secret.get() })
+        self.evaluated(text, vars, |eval| {
+            let val = eval.render(&self.compiled_value(text), Frame::new(0))?;
+            eval.json(&val, whole(text))
+        })
     }
 
     /// Renders all texts inside a value, keys of mappings too; entries that come out as `omit` are left out.
@@ -213,26 +215,45 @@ impl Templates {
     /// # Errors
     /// As [`Templates::value`], and a result that is no boolean.
     pub fn condition(&self, text: &str, vars: &dyn Vars) -> Result<(bool, bool), Fault> {
-        let trimmed = text.trim();
-        if trimmed.is_empty() {
+        if text.trim().is_empty() {
             return Err(Fault::failed("a condition cannot be empty", 0..text.len()));
         }
+        let done = self.evaluated(text, vars, |eval| self.truth_of(text, eval).map(Json::Bool))?;
+        Ok((done.value == Json::Bool(true), done.secret))
+    }
+
+    /// One evaluation; its faults do not tell secrets.
+    fn evaluated(
+        &self,
+        text: &str,
+        vars: &dyn Vars,
+        run: impl FnOnce(&Eval<'_>) -> Result<Json, Fault>,
+    ) -> Result<Rendered, Fault> {
         let eval = Eval::new(self, vars);
+        match run(&eval) {
+            Ok(value) => Ok(Rendered { value, secret: eval.secret.get() }),
+            Err(fault) if eval.secret.get() => Err(fault.hush(text)),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    fn truth_of(&self, text: &str, eval: &Eval<'_>) -> Result<bool, Fault> {
+        let trimmed = text.trim();
         let all_template = trimmed.starts_with("{{") && trimmed.ends_with("}}");
-        let mut val = if all_template {
-            eval.render(&self.compiled_value(text), Frame::new(0))?
-        } else {
-            eval.render(&self.compiled(text, Mode::Condition), Frame::new(0))?
-        };
+        let compiled =
+            if all_template { self.compiled_value(text) } else { self.compiled(text, Mode::Condition) };
+        let mut val = eval.render(&compiled, Frame::new(0))?;
         // A template in the place of a condition may give the condition's text.
         if let (true, Val::Str(inner)) = (all_template, &val) {
-            val = eval.render(&self.compiled(&inner.clone(), Mode::Condition), Frame::new(0)).map_err(|mut fault| {
-                fault.range = 0..text.len();
-                fault
-            })?;
+            val = eval.render(&self.compiled(&inner.clone(), Mode::Condition), Frame::new(0)).map_err(
+                |mut fault| {
+                    fault.range = 0..text.len();
+                    fault
+                },
+            )?;
         }
         match eval.known(val, whole(text))? {
-            Val::Bool(held) => Ok((held, eval.secret.get())),
+            Val::Bool(held) => Ok(held),
             other => {
                 let why = format!("a condition must be true or false; this is {}", other.kind());
                 let hint = match &other {
@@ -250,9 +271,10 @@ impl Templates {
     /// # Errors
     /// As [`Templates::value`].
     pub fn expression(&self, text: &str, vars: &dyn Vars) -> Result<Rendered, Fault> {
-        let eval = Eval::new(self, vars);
-        let val = eval.render(&self.compiled(text, Mode::Condition), Frame::new(0))?;
-        Ok(Rendered { value: eval.json(&val, whole(text))?, secret: eval.secret.get() })
+        self.evaluated(text, vars, |eval| {
+            let val = eval.render(&self.compiled(text, Mode::Condition), Frame::new(0))?;
+            eval.json(&val, whole(text))
+        })
     }
 
     /// Renders the text of a template file; the result is always text. A first line `#jinja2: key: value, …` sets
@@ -261,9 +283,7 @@ impl Templates {
     /// # Errors
     /// As [`Templates::value`].
     pub fn file(&self, text: &str, vars: &dyn Vars, options: &FileOptions) -> Result<Rendered, Fault> {
-        let eval = Eval::new(self, vars);
-        let value = Json::String(eval.file_text(text, options, 0)?);
-        Ok(Rendered { value, secret: eval.secret.get() })
+        self.evaluated(text, vars, |eval| eval.file_text(text, options, 0).map(Json::String))
     }
 
     /// What is wrong with a template as far as can be said without variables: syntax, unknown or refused names.
@@ -312,7 +332,7 @@ impl Eval<'_> {
             fault
         };
         let masked = marks::mask_template(body, &options.delimiters(), false);
-        let compiled = lower::template(&masked, options.syntax().map_err(&shift)?);
+        let compiled = lower::template(masked.as_deref(), options.syntax().map_err(&shift)?);
         let val = self.render(&compiled, Frame::new(scope)).map_err(&shift)?;
         let out = match val {
             Val::None => String::new(),
@@ -322,4 +342,3 @@ impl Eval<'_> {
         Ok(if lines == "\n" { out } else { out.replace('\n', lines) })
     }
 }
-

@@ -117,7 +117,7 @@ impl Names {
 
     fn stmt(&mut self, stmt: &Stmt) {
         match stmt {
-            Stmt::Raw(_) | Stmt::Continue | Stmt::Break | Stmt::Broken(_) => {}
+            Stmt::Raw(_) | Stmt::Broken(_) => {}
             Stmt::Emit(expr) | Stmt::Do(expr) => self.expr(expr),
             Stmt::For { target, iter, only, body, otherwise, .. } => {
                 self.bound.insert("loop".to_owned());

@@ -44,7 +44,8 @@ impl Pattern {
     /// Whether it matches.
     pub fn holds(&self, text: &str, whole: Whole) -> Result<bool, String> {
         if whole == Whole::Full {
-            let full = build(&format!(r"\A(?:{})\z", self.regex.as_str()), self.ignore_case, self.multi_line)?;
+            let full =
+                build(&format!(r"\A(?:{})\z", self.regex.as_str()), self.ignore_case, self.multi_line)?;
             let held = full.is_match(text);
             return held.map_err(|_| "the regular expression takes too many steps on this text".to_owned());
         }
@@ -136,7 +137,9 @@ impl Pattern {
                 'r' => out.push('\r'),
                 '0' => out.push('\0'),
                 '\\' => out.push('\\'),
-                c if c.is_ascii_alphabetic() => return Err(format!("`\\{c}` means nothing in a replacement")),
+                c if c.is_ascii_alphabetic() => {
+                    return Err(format!("`\\{c}` means nothing in a replacement"));
+                }
                 c => {
                     out.push('\\');
                     out.push(c);

@@ -50,7 +50,9 @@ impl Eval<'_> {
                 }
                 None => {
                     next += 1;
-                    args.get(next - 1).cloned().ok_or_else(|| fail("there are fewer values than `%` marks"))?
+                    args.get(next - 1)
+                        .cloned()
+                        .ok_or_else(|| fail("there are fewer values than `%` marks"))?
                 }
             };
             let text = self.converted(&spec, kind, &val, place)?;

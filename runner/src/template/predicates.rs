@@ -96,7 +96,7 @@ static TABLE: [Callee; 69] = [
     row("issuperset", &["value", "other"], |eval, bound| subset(eval, bound, 1, 0)),
     row("any", &["value"], |eval, bound| some(eval, bound, true)),
     row("all", &["value"], |eval, bound| not(some(eval, bound, false))),
-    row("truthy", &["value", "convert_bool"], |eval, bound| truthy(eval, bound)),
+    row("truthy", &["value", "convert_bool"], truthy),
     row("falsy", &["value", "convert_bool"], |eval, bound| not(truthy(eval, bound))),
     row("nan", &["value"], |_, bound| is(matches!(bound.input(), Val::Float(f) if f.is_nan()))),
     row("abs", &["value"], |eval, bound| is(bound.str(eval, 0, "a path")?.starts_with('/'))),
@@ -169,11 +169,18 @@ fn sameas(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
 fn divisible(bound: &Bound, by: i128, rest: i128) -> Result<Val, Fault> {
     match bound.input().as_int() {
         Some(n) => is(n.rem_euclid(by) == rest),
-        None => Err(bound.fail(format!("`{}` needs a whole number, not {}", bound.name, bound.input().kind()))),
+        None => {
+            Err(bound.fail(format!("`{}` needs a whole number, not {}", bound.name, bound.input().kind())))
+        }
     }
 }
 
-fn cased(eval: &Eval<'_>, bound: &Bound, never: fn(char) -> bool, some: fn(char) -> bool) -> Result<Val, Fault> {
+fn cased(
+    eval: &Eval<'_>,
+    bound: &Bound,
+    never: fn(char) -> bool,
+    some: fn(char) -> bool,
+) -> Result<Val, Fault> {
     let text = bound.str(eval, 0, "text")?;
     is(!text.chars().any(never) && text.chars().any(some))
 }

@@ -12,13 +12,20 @@ impl Eval<'_> {
     /// `object.name`; undefined where it does not exist, also on what is undefined itself.
     pub(super) fn attribute(&self, object: &Val, name: &Arc<str>, place: Place) -> Result<Val, Fault> {
         if let Val::Loop(state) = object {
-            return Ok(loop_attribute(state, name).unwrap_or_else(|| self.lack(&format!("loop.{name}"), place)));
+            return Ok(
+                loop_attribute(state, name).unwrap_or_else(|| self.lack(&format!("loop.{name}"), place))
+            );
         }
-        self.item(object, &Val::Str(Arc::clone(name)), place)
+        self.member(object, &Val::Str(Arc::clone(name)), true, place)
     }
 
-    /// `object[index]`, undefined where it does not exist.
+    /// `object[index]`, undefined where it does not exist; messages never show the index, it may be a secret.
     pub(super) fn item(&self, object: &Val, index: &Val, place: Place) -> Result<Val, Fault> {
+        self.member(object, index, false, place)
+    }
+
+    /// `object[index]`; `shown` says that the index stands in the text, so that messages may show it.
+    pub(super) fn member(&self, object: &Val, index: &Val, shown: bool, place: Place) -> Result<Val, Fault> {
         // `u.a.b` is about `u`, the first part that is missing.
         if let Val::Undef(_) = object {
             return Ok(object.clone());
@@ -47,8 +54,8 @@ impl Eval<'_> {
         };
         Ok(found.unwrap_or_else(|| {
             let leaf = match &index {
-                Val::Str(key) => key.to_string(),
-                Val::Int(n) => n.to_string(),
+                Val::Str(key) if shown => key.to_string(),
+                Val::Int(n) if shown => n.to_string(),
                 _ => "…".to_owned(),
             };
             let name = match &object {
@@ -64,7 +71,7 @@ impl Eval<'_> {
     /// The child of a mapping.
     pub(super) fn child(&self, object: &Val, key: &Key, place: Place) -> Result<Option<Val>, Fault> {
         Ok(match object {
-            Val::Map(map) => map.get(key).cloned(),
+            Val::Map(map) => key.held_by(map).and_then(|key| map.get(&key).cloned()),
             Val::Namespace(map) => map.borrow().get(key).cloned(),
             Val::Scope(scope, prefix) => match key {
                 Key::Str(name) => self.variable(*scope, prefix, name, place)?,
@@ -186,9 +193,11 @@ impl Eval<'_> {
         let object = self.known(object.clone(), place)?;
         let part = |index: usize| match &parts[index] {
             None | Some(Val::None) => Ok(None),
-            Some(val) => self.known(val.clone(), place)?.as_int().map(Some).ok_or_else(|| {
-                Fault::failed("the ends of a slice are whole numbers", range(place))
-            }),
+            Some(val) => self
+                .known(val.clone(), place)?
+                .as_int()
+                .map(Some)
+                .ok_or_else(|| Fault::failed("the ends of a slice are whole numbers", range(place))),
         };
         let (start, stop, step) = (part(0)?, part(1)?, part(2)?.unwrap_or(1));
         if step == 0 {
@@ -204,7 +213,8 @@ impl Eval<'_> {
         let end = |given: Option<i128>, default: i128| {
             given.map_or(default, |n| if n < 0 { n + len } else { n }.clamp(low, high))
         };
-        let (mut at, stop) = if step > 0 { (end(start, 0), end(stop, len)) } else { (end(start, len - 1), end(stop, -1)) };
+        let (mut at, stop) =
+            if step > 0 { (end(start, 0), end(stop, len)) } else { (end(start, len - 1), end(stop, -1)) };
         let mut out = Vec::new();
         while (step > 0 && at < stop) || (step < 0 && at > stop) {
             out.push(items[at as usize].clone());
@@ -262,7 +272,7 @@ impl Eval<'_> {
     }
 
     /// JSON as a value; text in it is never rendered.
-    pub(super) fn from_json(&self, json: Json, place: Place) -> Result<Val, Fault> {
+    pub(super) fn plain(&self, json: Json, place: Place) -> Result<Val, Fault> {
         use super::value::{Origin, View};
         let origin = Origin { name: "the result".to_owned(), scope: 0, trusted: false, span: None };
         self.settle(View { root: Arc::new(json), path: Vec::new(), origin: Rc::new(origin) }, place)

@@ -35,7 +35,8 @@ impl Lower {
                 Stmt::If(self.expr(&node.expr), self.body(&node.true_body), self.body(&node.false_body))
             }
             ast::Stmt::WithBlock(node) => {
-                let binds = node.assignments.iter().map(|(target, e)| (self.target(target), self.expr(e))).collect();
+                let binds =
+                    node.assignments.iter().map(|(target, e)| (self.target(target), self.expr(e))).collect();
                 Stmt::With(binds, self.body(&node.body))
             }
             ast::Stmt::Set(node) => {
@@ -56,8 +57,8 @@ impl Lower {
                 let (callee, args) = (self.expr(&node.call.expr), self.args(&node.call.args));
                 Stmt::CallBlock(callee, args, self.macro_decl(&node.macro_decl), place(node.call.span()))
             }
-            ast::Stmt::Continue(_) => Stmt::Continue,
-            ast::Stmt::Break(_) => Stmt::Break,
+            ast::Stmt::Continue(node) => self.refused("continue", NO_JUMPS, place(node.span())),
+            ast::Stmt::Break(node) => self.refused("break", NO_JUMPS, place(node.span())),
             ast::Stmt::Do(node) => {
                 let at = place(node.call.span());
                 let args = self.args(&node.call.args);
@@ -99,4 +100,5 @@ impl Lower {
     }
 }
 
+const NO_JUMPS: &str = "Ansible has it not either: choose the items with `{% for … if … %}`";
 const ONE_FILE: &str = "a template is one file here: move the macros into it";

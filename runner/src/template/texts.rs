@@ -16,7 +16,11 @@ pub(super) fn method(method: &Method<'_, '_>, text: &str) -> Result<Option<Val>,
         "capitalize" => Val::text(capitalized(text)),
         "swapcase" => Val::text(
             text.chars()
-                .flat_map(|c| if c.is_uppercase() { c.to_lowercase().to_string() } else { c.to_uppercase().to_string() }.chars().collect::<Vec<_>>())
+                .flat_map(|c| {
+                    if c.is_uppercase() { c.to_lowercase().to_string() } else { c.to_uppercase().to_string() }
+                        .chars()
+                        .collect::<Vec<_>>()
+                })
                 .collect::<String>(),
         ),
         "startswith" => Val::Bool(affixes(method)?.iter().any(|part| text.starts_with(part.as_str()))),
@@ -168,7 +172,11 @@ pub(super) fn titled(text: &str) -> String {
     let mut inside = false;
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        if inside { out.extend(c.to_lowercase()) } else { out.extend(c.to_uppercase()) }
+        if inside {
+            out.extend(c.to_lowercase())
+        } else {
+            out.extend(c.to_uppercase())
+        }
         inside = c.is_alphabetic();
     }
     out
@@ -256,4 +264,3 @@ fn one_format(method: &Method<'_, '_>, val: &Val, format: &str) -> Result<String
     let percent = format!("%{}{spec}{kind}", if left { "-" } else { "" });
     method.eval.percent(&percent, std::slice::from_ref(val), &Val::None, method.place)
 }
-

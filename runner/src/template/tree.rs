@@ -98,7 +98,14 @@ pub(super) struct Macro {
 pub(super) enum Stmt {
     Raw(Arc<str>),
     Emit(Expr),
-    For { target: Target, iter: Expr, only: Option<Expr>, body: Vec<Stmt>, otherwise: Vec<Stmt>, place: Place },
+    For {
+        target: Target,
+        iter: Expr,
+        only: Option<Expr>,
+        body: Vec<Stmt>,
+        otherwise: Vec<Stmt>,
+        place: Place,
+    },
     If(Expr, Vec<Stmt>, Vec<Stmt>),
     With(Vec<(Target, Expr)>, Vec<Stmt>),
     Set(Target, Expr),
@@ -108,8 +115,6 @@ pub(super) enum Stmt {
     Macro(Arc<Macro>),
     CallBlock(Expr, Args, Arc<Macro>, Place),
     Do(Expr),
-    Continue,
-    Break,
     Broken(Box<Fault>),
 }
 

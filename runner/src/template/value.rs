@@ -22,6 +22,19 @@ pub(super) enum Key {
 
 pub(super) type Map = IndexMap<Key, Val>;
 
+impl Key {
+    /// The key under which the mapping holds it; true is 1 and false is 0 there, as in Python.
+    pub fn held_by(&self, map: &Map) -> Option<Self> {
+        let twin = match self {
+            Self::Bool(b) => Some(Self::Int(i128::from(*b))),
+            Self::Int(0) => Some(Self::Bool(false)),
+            Self::Int(1) => Some(Self::Bool(true)),
+            _ => None,
+        };
+        if map.contains_key(self) { Some(self.clone()) } else { twin.filter(|twin| map.contains_key(twin)) }
+    }
+}
+
 /// Something that was read and does not exist.
 pub(super) struct Lack {
     /// As written: `a.b`.
@@ -40,6 +53,8 @@ pub(super) struct Lack {
 pub(super) enum Within {
     Scope(usize),
     Value(Val),
+    /// An `if` without `else`: nothing as a piece of text, a fault elsewhere.
+    Blank,
     Nothing,
 }
 

@@ -14,7 +14,7 @@ pub(super) fn compare(a: &str, b: &str, kind: &str) -> Result<Ordering, String> 
         "loose" => loose(a, b),
         "strict" => Ok(strict(a)?.cmp(&strict(b)?)),
         "semver" | "semantic" => semantic(a, b),
-        other if other == "pep440" => Err("the version type `pep440` is not offered: use `loose`".to_owned()),
+        "pep440" => Err("the version type `pep440` is not offered: use `loose`".to_owned()),
         _ => Err("the version type is one of loose, strict, semver".to_owned()),
     }
 }

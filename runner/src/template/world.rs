@@ -138,7 +138,8 @@ impl FileOptions {
         let after = ("#jinja2:".len() + line.len() + 1).min(text.len());
         let mut options = self.clone();
         for pair in line.split(',') {
-            let wrong = || Fault::failed("an option of `#jinja2:` is not known or has no such value", 0..after);
+            let wrong =
+                || Fault::failed("an option of `#jinja2:` is not known or has no such value", 0..after);
             let (name, val) = pair.split_once(':').ok_or_else(wrong)?;
             let val = val.trim();
             let flag = match val.to_lowercase().as_str() {

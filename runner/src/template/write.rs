@@ -7,14 +7,7 @@ use super::calls::{self, Given};
 use super::eval::{Eval, Frame, place_of};
 use super::fault::Fault;
 use super::tree::{Args, Body, Compiled, Expr, Macro, Place, Stmt, Target};
-use super::value::{Key, LoopState, MacroValue, Val, range};
-
-/// What a statement asks of the loop around it.
-enum Flow {
-    Next,
-    Continue,
-    Break,
-}
+use super::value::{Key, LoopState, MacroValue, Val, Within, range};
 
 impl Eval<'_> {
     /// Runs a template or an expression.
@@ -37,6 +30,9 @@ impl Eval<'_> {
         }
         let mut text = String::new();
         for (val, place) in &out {
+            if matches!(val, Val::Undef(lack) if matches!(lack.within, Within::Blank)) {
+                continue;
+            }
             text.push_str(&self.show(val, *place)?);
             self.burn(val.as_str().map_or(1, |text| 1 + text.len() as u64 / 64), *place)?;
         }
@@ -56,18 +52,15 @@ impl Eval<'_> {
         }
     }
 
-    fn exec(&self, body: &[Stmt], frame: &mut Frame, out: &mut Vec<(Val, Place)>) -> Result<Flow, Fault> {
+    fn exec(&self, body: &[Stmt], frame: &mut Frame, out: &mut Vec<(Val, Place)>) -> Result<(), Fault> {
         for stmt in body {
             self.burn(1, (0, 0))?;
-            let flow = self.stmt(stmt, frame, out)?;
-            if !matches!(flow, Flow::Next) {
-                return Ok(flow);
-            }
+            self.stmt(stmt, frame, out)?;
         }
-        Ok(Flow::Next)
+        Ok(())
     }
 
-    fn stmt(&self, stmt: &Stmt, frame: &mut Frame, out: &mut Vec<(Val, Place)>) -> Result<Flow, Fault> {
+    fn stmt(&self, stmt: &Stmt, frame: &mut Frame, out: &mut Vec<(Val, Place)>) -> Result<(), Fault> {
         match stmt {
             Stmt::Raw(text) => out.push((Val::Str(Arc::clone(text)), (0, 0))),
             Stmt::Emit(expr) => out.push((self.eval(expr, frame)?, place_of(expr))),
@@ -95,7 +88,8 @@ impl Eval<'_> {
             }
             Stmt::SetBlock(target, filter, body) => {
                 let val = self.captured(body, frame)?;
-                let val = filter.as_ref().map_or(Ok(val.clone()), |filter| self.filtered(filter, val, frame))?;
+                let val =
+                    filter.as_ref().map_or(Ok(val.clone()), |filter| self.filtered(filter, val, frame))?;
                 self.bind(target, val, frame)?;
             }
             Stmt::FilterBlock(filter, body) => {
@@ -113,11 +107,9 @@ impl Eval<'_> {
             Stmt::Do(expr) => {
                 self.eval(expr, frame)?;
             }
-            Stmt::Continue => return Ok(Flow::Continue),
-            Stmt::Break => return Ok(Flow::Break),
             Stmt::Broken(fault) => return Err((**fault).clone()),
         }
-        Ok(Flow::Next)
+        Ok(())
     }
 
     fn with(
@@ -126,7 +118,7 @@ impl Eval<'_> {
         body: &[Stmt],
         frame: &mut Frame,
         out: &mut Vec<(Val, Place)>,
-    ) -> Result<Flow, Fault> {
+    ) -> Result<(), Fault> {
         for (target, expr) in binds {
             let val = self.eval(expr, frame)?;
             self.bind(target, val, frame)?;
@@ -170,9 +162,7 @@ impl Eval<'_> {
             frame.leave();
             let last = shared.last_changed.borrow().clone();
             state = LoopState { items: Rc::clone(&items), index, depth, last_changed: RefCell::new(last) };
-            if matches!(done?, Flow::Break) {
-                break;
-            }
+            done?;
         }
         Ok(!items.is_empty())
     }
@@ -248,13 +238,7 @@ impl Eval<'_> {
         }
     }
 
-    fn call_macro(
-        &self,
-        value: &MacroValue,
-        own: &Val,
-        given: Given,
-        place: Place,
-    ) -> Result<Val, Fault> {
+    fn call_macro(&self, value: &MacroValue, own: &Val, given: Given, place: Place) -> Result<Val, Fault> {
         let decl = &value.decl;
         let fail = |why: String| Fault::failed(why, range(place));
         let mut frame = Frame::new(value.scope);

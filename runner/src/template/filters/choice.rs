@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::super::calls::{self, Bound, Callee, Given, lenient, row};
 use super::super::eval::Eval;
 use super::super::fault::Fault;
-use super::super::value::{Key, Lack, Val, Within};
 use super::super::predicates;
+use super::super::value::{Key, Lack, Val, Within};
 
 pub(super) static TABLE: [Callee; 9] = [
     lenient("default", &["value", "default_value", "boolean"], default),
@@ -23,17 +23,15 @@ pub(super) static TABLE: [Callee; 9] = [
 fn default(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
     let empty = match bound.input() {
         Val::Late(missing) => return Err(Fault::missing(missing.clone(), bound.range())),
+        // Ansible 2.19 fails here too.
+        Val::Undef(lack) if matches!(lack.within, Within::Blank) => return Err(eval.undefined(lack)),
         Val::Undef(_) => true,
         val => match bound.get(2) {
             Some(flag) => eval.truth(flag, bound.place)? && !eval.truth(val, bound.place)?,
             None => false,
         },
     };
-    if empty {
-        Ok(bound.get(1).cloned().unwrap_or_else(|| Val::text("")))
-    } else {
-        Ok(bound.input().clone())
-    }
+    if empty { Ok(bound.get(1).cloned().unwrap_or_else(|| Val::text(""))) } else { Ok(bound.input().clone()) }
 }
 
 fn mandatory(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
@@ -75,8 +73,8 @@ pub(super) fn attribute(eval: &Eval<'_>, item: &Val, name: &Val, bound: &Bound) 
             let mut at = item.clone();
             for part in path.split('.') {
                 at = match part.parse::<i128>() {
-                    Ok(n) => eval.item(&at, &Val::Int(n), bound.place)?,
-                    Err(_) => eval.item(&at, &Val::text(part), bound.place)?,
+                    Ok(n) => eval.member(&at, &Val::Int(n), true, bound.place)?,
+                    Err(_) => eval.member(&at, &Val::text(part), true, bound.place)?,
                 };
             }
             Ok(at)
@@ -89,7 +87,9 @@ fn map(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
     let items = eval.items(bound.input(), bound.place)?;
     let mut out = Vec::with_capacity(items.len());
     if let Some(name) = bound.kw.get(&Key::from("attribute")) {
-        if let Some(Key::Str(other)) = bound.kw.keys().find(|key| !["attribute", "default"].map(Key::from).contains(key)) {
+        if let Some(Key::Str(other)) =
+            bound.kw.keys().find(|key| !["attribute", "default"].map(Key::from).contains(key))
+        {
             return Err(bound.fail(format!("`map` has no parameter `{other}` beside `attribute`")));
         }
         let default = bound.kw.get(&Key::from("default"));
@@ -102,7 +102,8 @@ fn map(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
         }
         return Ok(Val::list(out));
     }
-    let (name, args) = bound.rest.split_first().ok_or_else(|| bound.fail("`map` needs a filter or `attribute=`"))?;
+    let (name, args) =
+        bound.rest.split_first().ok_or_else(|| bound.fail("`map` needs a filter or `attribute=`"))?;
     let name = name.as_str().ok_or_else(|| bound.fail("a filter's name is text"))?;
     let filter = super::find(name, bound.place).map_err(|fault| *fault)?;
     let kw: Vec<(Arc<str>, Val)> = keywords(bound);
@@ -127,7 +128,8 @@ fn select(eval: &Eval<'_>, bound: &Bound, by_attribute: bool, keep: bool) -> Res
     let mut args = bound.rest.as_slice();
     let mut name = None;
     if by_attribute {
-        let (first, rest) = args.split_first().ok_or_else(|| bound.fail("this needs the name of an attribute"))?;
+        let (first, rest) =
+            args.split_first().ok_or_else(|| bound.fail("this needs the name of an attribute"))?;
         (name, args) = (Some(first), rest);
     }
     let test = match args.split_first() {
@@ -155,4 +157,3 @@ fn select(eval: &Eval<'_>, bound: &Bound, by_attribute: bool, keep: bool) -> Res
     }
     Ok(Val::list(out))
 }
-

@@ -27,7 +27,8 @@ pub(super) static TABLE: [Callee; 9] = [
     row("md5", &["value"], |eval, bound| digest(eval, bound, "md5")),
 ];
 
-const JSON: &[&str] = &["value", "indent", "sort_keys", "ensure_ascii", "separators", "vault_to_text", "preprocess_unsafe"];
+const JSON: &[&str] =
+    &["value", "indent", "sort_keys", "ensure_ascii", "separators", "vault_to_text", "preprocess_unsafe"];
 
 fn to_json(eval: &Eval<'_>, bound: &Bound, nice: bool) -> Result<Val, Fault> {
     if bound.some(4).is_some() {
@@ -39,7 +40,7 @@ fn to_json(eval: &Eval<'_>, bound: &Bound, nice: bool) -> Result<Val, Fault> {
         None => nice.then_some(4),
     };
     let sort = bound.get(2).map_or(Ok(nice), |val| eval.truth(val, bound.place))?;
-    let ascii = bound.get(3).map_or(Ok(!nice), |val| eval.truth(val, bound.place))?;
+    let ascii = bound.get(3).map_or(Ok(true), |val| eval.truth(val, bound.place))?;
     let json = eval.json(bound.input(), bound.place)?;
     let mut out = String::new();
     Writer { indent, sort, ascii }.write(&json, 0, &mut out);
@@ -134,10 +135,11 @@ impl Writer {
 
 fn from_json(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
     let kind = bound.input().kind();
-    let text = bound.input().as_str().ok_or_else(|| bound.fail(format!("`from_json` needs text, not {kind}")))?;
+    let text =
+        bound.input().as_str().ok_or_else(|| bound.fail(format!("`from_json` needs text, not {kind}")))?;
     let json = serde_json::from_str(text);
     let json = json.map_err(|error| bound.fail(format!("this is no JSON, from line {} on", error.line())))?;
-    eval.from_json(json, bound.place)
+    eval.plain(json, bound.place)
 }
 
 fn b64decode(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
@@ -161,4 +163,3 @@ fn digest(eval: &Eval<'_>, bound: &Bound, kind: &str) -> Result<Val, Fault> {
         }
     })
 }
-

@@ -20,7 +20,9 @@ pub(super) static TABLE: [Callee; 24] = [
     row("unique", &["value", "case_sensitive", "attribute"], unique),
     row("sum", &["value", "attribute", "start"], sum),
     row("min", &["value", "case_sensitive", "attribute"], |eval, bound| extreme(eval, bound, Ordering::Less)),
-    row("max", &["value", "case_sensitive", "attribute"], |eval, bound| extreme(eval, bound, Ordering::Greater)),
+    row("max", &["value", "case_sensitive", "attribute"], |eval, bound| {
+        extreme(eval, bound, Ordering::Greater)
+    }),
     row("flatten", &["value", "levels", "skip_nulls"], flatten),
     row("union", &["value", "other"], |eval, bound| sets(eval, bound, Set::Union)),
     row("intersect", &["value", "other"], |eval, bound| sets(eval, bound, Set::Intersect)),
@@ -58,7 +60,13 @@ fn reverse(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
 }
 
 /// What an item is compared by.
-fn sort_key(eval: &Eval<'_>, item: &Val, name: Option<&Val>, fold: bool, bound: &Bound) -> Result<Val, Fault> {
+fn sort_key(
+    eval: &Eval<'_>,
+    item: &Val,
+    name: Option<&Val>,
+    fold: bool,
+    bound: &Bound,
+) -> Result<Val, Fault> {
     let val = name.map_or(Ok(item.clone()), |name| attribute(eval, item, name, bound))?;
     Ok(match &val {
         Val::Str(text) if fold => Val::text(text.to_lowercase()),
@@ -67,7 +75,12 @@ fn sort_key(eval: &Eval<'_>, item: &Val, name: Option<&Val>, fold: bool, bound: 
 }
 
 /// Sorts by keys; a pair without an order is a fault.
-fn sorted(eval: &Eval<'_>, mut keyed: Vec<(Vec<Val>, Val)>, down: bool, bound: &Bound) -> Result<Vec<Val>, Fault> {
+fn sorted(
+    eval: &Eval<'_>,
+    mut keyed: Vec<(Vec<Val>, Val)>,
+    down: bool,
+    bound: &Bound,
+) -> Result<Vec<Val>, Fault> {
     let mut fault = None;
     eval.burn(keyed.len() as u64 * 8, bound.place)?;
     keyed.sort_by(|(a, _), (b, _)| {
@@ -174,7 +187,9 @@ fn flat(
         match levels {
             _ if !item.is_list() => out.push(item.clone()),
             Some(n) if n < 1 => out.push(item.clone()),
-            levels => eval.deeper(bound.place, || flat(eval, item, levels.map(|n| n - 1), skip, bound, out))?,
+            levels => {
+                eval.deeper(bound.place, || flat(eval, item, levels.map(|n| n - 1), skip, bound, out))?
+            }
         }
     }
     Ok(())
@@ -273,7 +288,9 @@ fn groupby(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
     for row in sorted(eval, keyed, false, bound)? {
         let Val::Tuple(row) = row else { continue };
         match groups.last_mut() {
-            Some((folded, _, items)) if eval.equal(folded, &row[0], bound.place)? => items.push(row[2].clone()),
+            Some((folded, _, items)) if eval.equal(folded, &row[0], bound.place)? => {
+                items.push(row[2].clone())
+            }
             _ => groups.push((row[0].clone(), row[1].clone(), vec![row[2].clone()])),
         }
     }
@@ -355,7 +372,9 @@ pub(in super::super) fn pairs_of(
         match &inner {
             Val::Undef(_) if skip => continue,
             inner if inner.is_list() => {}
-            Val::Undef(_) => return Err(bound.fail("an item has no inner list: `skip_missing=True` passes over it")),
+            Val::Undef(_) => {
+                return Err(bound.fail("an item has no inner list: `skip_missing=True` passes over it"));
+            }
             _ if skip => continue,
             other => return Err(bound.fail(format!("the inner list is a {}", other.kind()))),
         }
@@ -379,4 +398,3 @@ fn extract(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
     }
     Ok(found)
 }
-

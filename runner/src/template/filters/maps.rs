@@ -20,7 +20,9 @@ fn combine(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
     let recursive = bound.flag(eval, 2)?;
     let merge = bound.some(3).map_or(Ok("replace".into()), |_| bound.str(eval, 3, "a way to merge"))?;
     if !["replace", "keep", "append", "prepend", "append_rp", "prepend_rp"].contains(&&*merge) {
-        return Err(bound.fail("`list_merge` is one of replace, keep, append, prepend, append_rp, prepend_rp"));
+        return Err(
+            bound.fail("`list_merge` is one of replace, keep, append, prepend, append_rp, prepend_rp")
+        );
     }
     let mut maps = Vec::new();
     for val in std::iter::once(bound.input()).chain(&bound.rest) {
@@ -118,17 +120,20 @@ fn dict2items(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
 }
 
 fn items2dict(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
-    let (key_name, value_name) = names(eval, bound)?;
+    let name = |index, usual| bound.some(index).cloned().unwrap_or_else(|| Val::text(usual));
+    let (key_name, value_name): (Val, Val) = (name(1, "key"), name(2, "value"));
     if !bound.input().is_list() {
         return Err(bound.fail(format!("`items2dict` needs a list, not {}", bound.input().kind())));
     }
     let mut out = Map::new();
     for item in eval.items(bound.input(), bound.place)?.iter() {
-        let key = eval.child(item, &key_name, bound.place)?;
-        let val = eval.child(item, &value_name, bound.place)?;
-        let (Some(key), Some(val)) = (key, val) else {
-            return Err(bound.fail("an item has no key or no value: name them with `key_name` and `value_name`"));
-        };
+        let key = eval.item(item, &key_name, bound.place)?;
+        let val = eval.item(item, &value_name, bound.place)?;
+        if matches!(key, Val::Undef(_)) || matches!(val, Val::Undef(_)) {
+            return Err(
+                bound.fail("an item has no key or no value: name them with `key_name` and `value_name`")
+            );
+        }
         out.insert(eval.key(&key, bound.place)?, val);
     }
     Ok(Val::map(out))
@@ -170,13 +175,12 @@ fn dictsort(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
 /// `remove_keys` and `keep_keys` of ansible.utils, at every depth.
 fn pruned(eval: &Eval<'_>, bound: &Bound, keep: bool) -> Result<Val, Fault> {
     let target = bound.need(1, "the keys")?;
-    let target = if target.is_list() { eval.items(target, bound.place)?.to_vec() } else { vec![target.clone()] };
-    let target: Vec<Arc<str>> = target
-        .iter()
-        .map(|val| eval.show(val, bound.place).map(Arc::from))
-        .collect::<Result<_, _>>()?;
+    let target =
+        if target.is_list() { eval.items(target, bound.place)?.to_vec() } else { vec![target.clone()] };
+    let target: Vec<Arc<str>> =
+        target.iter().map(|val| eval.show(val, bound.place).map(Arc::from)).collect::<Result<_, _>>()?;
     let way = bound.some(2).map_or(Ok("equality".into()), |_| bound.str(eval, 2, "a way to match"))?;
-    let mut fits: Vec<Box<dyn Fn(&str) -> Result<bool, Fault> + '_>> = Vec::new();
+    let mut fits: Vec<Box<Fits<'_>>> = Vec::new();
     for name in &target {
         let pattern = match &*way {
             "regex" => Some(eval.templates.pattern(name, false, false).map_err(|why| bound.fail(why))?),
@@ -185,9 +189,9 @@ fn pruned(eval: &Eval<'_>, bound: &Bound, keep: bool) -> Result<Val, Fault> {
         };
         let way = Arc::clone(&way);
         fits.push(Box::new(move |key| match (&*way, &pattern) {
-            (_, Some(pattern)) => pattern
-                .holds(key, super::super::pattern::Whole::Start)
-                .map_err(|why| bound.fail(why)),
+            (_, Some(pattern)) => {
+                pattern.holds(key, super::super::pattern::Whole::Start).map_err(|why| bound.fail(why))
+            }
             ("starts_with", _) => Ok(key.starts_with(&**name)),
             ("ends_with", _) => Ok(key.ends_with(&**name)),
             _ => Ok(key == &**name),
@@ -204,16 +208,14 @@ fn pruned(eval: &Eval<'_>, bound: &Bound, keep: bool) -> Result<Val, Fault> {
     prune(eval, bound.input(), &test, keep, bound)
 }
 
-fn prune(
-    eval: &Eval<'_>,
-    val: &Val,
-    test: &dyn Fn(&str) -> Result<bool, Fault>,
-    keep: bool,
-    bound: &Bound,
-) -> Result<Val, Fault> {
+/// Whether a key is meant.
+type Fits<'a> = dyn Fn(&str) -> Result<bool, Fault> + 'a;
+
+fn prune(eval: &Eval<'_>, val: &Val, test: &Fits<'_>, keep: bool, bound: &Bound) -> Result<Val, Fault> {
     if val.is_list() {
         let items = eval.items(val, bound.place)?;
-        let items = items.iter().map(|item| eval.deeper(bound.place, || prune(eval, item, test, keep, bound)));
+        let items =
+            items.iter().map(|item| eval.deeper(bound.place, || prune(eval, item, test, keep, bound)));
         return Ok(Val::list(items.collect::<Result<_, _>>()?));
     }
     if !val.is_mapping() {

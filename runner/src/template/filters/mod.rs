@@ -17,14 +17,20 @@ pub(super) use lists::pairs_of;
 pub(super) use numbers::as_bool;
 
 const RANDOM: &str = "two runs would differ: compute it from a name, or set it in a variable";
-const ADDRESSES: &str = "addresses are not taken apart here: keep network and prefix in variables of their own";
+const ADDRESSES: &str =
+    "addresses are not taken apart here: keep network and prefix in variables of their own";
 const LOCAL: &str = "it would look at this machine, not at the host: use the `stat` or `find` module";
 const NO_HTML: &str = "nothing is escaped for HTML here";
 const TIMES: &str = "a time is not a value that can be kept: use `now(utc=true, fmt=…)`";
 const SECRET: &str = "hashed passwords differ from run to run: hash it once and keep the hash in the vault";
 const OTHER: &str = "name the attributes with `map`, `selectattr` and `dict2items`";
 
-const REFUSED: [(&str, &str); 47] = [
+const REFUSED: [(&str, &str); 52] = [
+    ("failed", "write `is failed`"),
+    ("changed", "write `is changed`"),
+    ("succeeded", "write `is succeeded`"),
+    ("search", "write `is search(…)`"),
+    ("version_compare", "write `is version(…)`"),
     ("random", RANDOM),
     ("shuffle", RANDOM),
     ("random_mac", RANDOM),

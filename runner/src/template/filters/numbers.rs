@@ -53,7 +53,9 @@ fn parse_int(text: &str, base: u32) -> Option<i128> {
     let (digits, base) = match (marked, base) {
         (Some((_, found)), 0) => (&lower[2..], found),
         (Some((_, found)), base) if found == base => (&lower[2..], base),
-        (None, 0) if lower.len() > 1 && lower.starts_with('0') && lower.bytes().any(|b| b != b'0') => return None,
+        (None, 0) if lower.len() > 1 && lower.starts_with('0') && lower.bytes().any(|b| b != b'0') => {
+            return None;
+        }
         (None, 0) => (&lower[..], 10),
         (_, base) => (&lower[..], base),
     };
@@ -93,7 +95,9 @@ fn float(_: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
 fn number(bound: &Bound) -> Result<f64, Fault> {
     let input = bound.input();
     input.as_float().ok_or_else(|| {
-        bound.fail(format!("`{}` needs a number, not {}", bound.name, input.kind())).hint("`| int` comes first")
+        bound
+            .fail(format!("`{}` needs a number, not {}", bound.name, input.kind()))
+            .hint("`| int` comes first")
     })
 }
 
@@ -143,7 +147,8 @@ fn pow(_: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
 }
 
 fn root(_: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
-    let base = bound.some(1).map_or(Some(2.0), Val::as_float).ok_or_else(|| bound.fail("a base is a number"))?;
+    let base =
+        bound.some(1).map_or(Some(2.0), Val::as_float).ok_or_else(|| bound.fail("a base is a number"))?;
     let f = number(bound)?;
     if f < 0.0 {
         return Err(bound.fail("a number below zero has no root here"));

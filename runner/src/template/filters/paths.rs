@@ -56,7 +56,7 @@ fn splitext(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
     let dots = name.len() - name.trim_start_matches('.').len();
     let cut = name[dots..].rfind('.').map(|at| name_at + dots + at);
     let (stem, ext) = path.split_at(cut.unwrap_or(path.len()));
-    Ok(Val::tuple(vec![Val::text(stem), Val::text(ext)]))
+    Ok(Val::list(vec![Val::text(stem), Val::text(ext)]))
 }
 
 /// Python's `normpath`.
@@ -90,7 +90,8 @@ fn relpath(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
         let why = "it would depend on the folder of this run: give two absolute paths";
         return Err(Fault::unsupported("filter `relpath` of relative paths", why, bound.range()));
     }
-    let parts = |path: &str| path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect::<Vec<_>>();
+    let parts =
+        |path: &str| path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect::<Vec<_>>();
     let (path, start) = (parts(&path), parts(&start));
     let common = path.iter().zip(&start).take_while(|(a, b)| a == b).count();
     let mut out = vec!["..".to_owned(); start.len() - common];

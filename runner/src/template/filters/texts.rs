@@ -26,7 +26,11 @@ pub(super) static TABLE: [Callee; 23] = [
     row("format", &["value", "*args", "**options"], format),
     row("comment", &["value", "style"], comment),
     row("urlencode", &["value"], urlencode),
-    row("regex_replace", &["value", "pattern", "replacement", "ignorecase", "multiline", "count", "mandatory_count"], regex_replace),
+    row(
+        "regex_replace",
+        &["value", "pattern", "replacement", "ignorecase", "multiline", "count", "mandatory_count"],
+        regex_replace,
+    ),
     row("regex_search", &["value", "regex", "*args", "ignorecase", "multiline"], regex_search),
     row("regex_findall", &["value", "regex", "multiline", "ignorecase"], regex_findall),
     row("regex_escape", &["value", "re_type"], regex_escape),
@@ -47,7 +51,11 @@ fn input(eval: &Eval<'_>, bound: &Bound) -> Result<Arc<str>, Fault> {
 fn title(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
     let (mut inside, mut out) = (false, String::new());
     for c in input(eval, bound)?.chars() {
-        if inside { out.extend(c.to_lowercase()) } else { out.extend(c.to_uppercase()) }
+        if inside {
+            out.extend(c.to_lowercase())
+        } else {
+            out.extend(c.to_uppercase())
+        }
         inside = !(c.is_whitespace() || "-({[<".contains(c));
     }
     Ok(Val::text(out))

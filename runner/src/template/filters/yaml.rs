@@ -31,13 +31,13 @@ fn from_yaml(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
     let mut documents = documents(eval, bound)?;
     match documents.len() {
         0 => Ok(Val::None),
-        1 => eval.from_json(documents.remove(0), bound.place),
+        1 => eval.plain(documents.remove(0), bound.place),
         _ => Err(bound.fail("there are several documents: use `from_yaml_all`")),
     }
 }
 
 fn from_yaml_all(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
-    eval.from_json(Json::Array(documents(eval, bound)?), bound.place)
+    eval.plain(Json::Array(documents(eval, bound)?), bound.place)
 }
 
 fn to_yaml(_: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
@@ -61,8 +61,7 @@ fn to_nice_yaml(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
         Json::Object(map) if !map.is_empty() => writer.map(map, 0, &mut out)?,
         scalar => {
             out.push_str(&writer.scalar(scalar)?);
-            let open = !matches!(scalar, Json::Array(_) | Json::Object(_)) && !out.starts_with(['\'', '"']);
-            out.push_str(if open { "\n...\n" } else { "\n" });
+            out.push('\n');
         }
     }
     Ok(Val::text(out))
@@ -82,7 +81,10 @@ impl Writer<'_> {
                 out.push_str(&" ".repeat(depth));
             }
             out.push('-');
-            out.push_str(&" ".repeat(self.indent - 1));
+            // libyaml pads the dash before collections only.
+            let inner = matches!(item, Json::Array(items) if !items.is_empty())
+                || matches!(item, Json::Object(map) if !map.is_empty());
+            out.push_str(&" ".repeat(if inner { self.indent - 1 } else { 1 }));
             self.value(item, depth + self.indent, true, out)?;
         }
         Ok(())
@@ -126,7 +128,8 @@ impl Writer<'_> {
             scalar => {
                 out.push_str(&self.scalar(scalar)?);
                 let line = out.rsplit('\n').next().unwrap_or("");
-                if line.chars().count() > self.width && scalar.as_str().is_some_and(|text| text.contains(' ')) {
+                if line.chars().count() > self.width && scalar.as_str().is_some_and(|text| text.contains(' '))
+                {
                     let why = "PyYAML would fold this line: give `width=1000`, or use `to_nice_json`";
                     return Err(Fault::unsupported("long lines in `to_nice_yaml`", why, self.bound.range()));
                 }
@@ -172,7 +175,8 @@ fn plain(text: &str) -> bool {
         matches!(typed, Ok(Json::String(read)) if read == text)
     };
     let old = ["y", "n", "Y", "N", "=", "<<", "---", "..."].contains(&text);
-    let number = first.is_ascii_digit() && text.chars().all(|c| c.is_ascii_digit() || "-: .TtZ_+".contains(c));
+    let number =
+        first.is_ascii_digit() && text.chars().all(|c| c.is_ascii_digit() || "-: .TtZ_+".contains(c));
     !(indicator
         || (old && !"yYnN".contains(text))
         || number && text.contains(['-', ':'])
