@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::calls::{self, Given};
+use super::calls::{self, Callee, Given};
 use super::fault::{Fault, Kind, Via};
+use super::frame::Frame;
 use super::scope::{Held, Vars};
 use super::tree::{Args, Const, Expr, Op, Place};
 use super::value::{Key, Lack, Origin, Val, View, Within, range};
@@ -15,9 +16,9 @@ use crate::diagnostic::did_you_mean;
 /// Steps that one evaluation may take.
 const FUEL: u64 = 4_000_000;
 /// How many expressions may stand within each other, those of variables included.
-const HIGHEST: usize = 320;
+const HIGHEST: usize = 140;
 /// How deep variables and macros may nest.
-const DEEPEST: usize = 48;
+const DEEPEST: usize = 32;
 
 /// One evaluation over one scope of variables.
 pub(super) struct Eval<'v> {
@@ -33,42 +34,6 @@ pub(super) struct Eval<'v> {
     /// Variables that are being rendered, to notice circles.
     rendering: RefCell<Vec<(usize, String)>>,
     rendered: RefCell<HashMap<(usize, String), Val>>,
-}
-
-/// The names that a template binds itself, in layers.
-pub(super) struct Frame {
-    pub scope: usize,
-    pub locals: Vec<(Arc<str>, Val)>,
-    pub layers: Vec<usize>,
-}
-
-impl Frame {
-    pub fn new(scope: usize) -> Self {
-        Self { scope, locals: Vec::new(), layers: vec![0] }
-    }
-
-    pub fn local(&self, name: &str) -> Option<&Val> {
-        self.locals.iter().rev().find(|(known, _)| &**known == name).map(|(_, val)| val)
-    }
-
-    /// Binds a name in the innermost layer.
-    pub fn set(&mut self, name: &Arc<str>, val: Val) {
-        let base = self.layers.last().copied().unwrap_or(0);
-        match self.locals[base..].iter_mut().find(|(known, _)| known == name) {
-            Some((_, old)) => *old = val,
-            None => self.locals.push((Arc::clone(name), val)),
-        }
-    }
-
-    pub fn enter(&mut self) {
-        self.layers.push(self.locals.len());
-    }
-
-    pub fn leave(&mut self) {
-        if let Some(base) = self.layers.pop() {
-            self.locals.truncate(base);
-        }
-    }
 }
 
 impl<'v> Eval<'v> {
@@ -254,91 +219,129 @@ impl<'v> Eval<'v> {
         val
     }
 
+    /// Each kind has a function of its own, so that the stack holds little for each level.
     fn walk(&self, expr: &Expr, frame: &Frame) -> Result<Val, Fault> {
-        Ok(match expr {
-            Expr::Const(constant) => match constant {
-                Const::None => Val::None,
-                Const::Bool(b) => Val::Bool(*b),
-                Const::Int(n) => Val::Int(*n),
-                Const::Float(f) => Val::Float(*f),
-                Const::Str(text) => Val::Str(Arc::clone(text)),
-            },
-            Expr::Nested(text, place) => {
-                let compiled = self.templates.compiled_value(text);
-                let val = self.deeper(*place, || self.render(&compiled, Frame::new(frame.scope)))?;
-                self.known(val, *place)?
-            }
-            Expr::Name(name, place) => self.name(name, *place, frame)?,
-            Expr::Attr(object, name, place) => {
-                let object = self.eval(object, frame)?;
-                self.attribute(&object, name, *place)?
-            }
-            Expr::Item(object, index, place) => {
-                let object = self.eval(object, frame)?;
-                let shown = matches!(**index, Expr::Const(_));
-                let index = self.eval(index, frame)?;
-                self.member(&object, &index, shown, *place)?
-            }
-            Expr::Slice(object, parts, place) => {
-                let object = self.eval(object, frame)?;
-                let part = |part: &Option<Box<Expr>>| part.as_ref().map(|e| self.eval(e, frame)).transpose();
-                let parts = [part(&parts[0])?, part(&parts[1])?, part(&parts[2])?];
-                self.slice(&object, &parts, *place)?
-            }
-            Expr::Not(operand, place) => Val::Bool(!self.truth(&self.eval(operand, frame)?, *place)?),
-            Expr::Neg(operand, place) => self.negate(self.eval(operand, frame)?, *place)?,
-            Expr::And(left, right) => {
-                let first = self.eval(left, frame)?;
-                if self.truth(&first, place_of(left))? { self.eval(right, frame)? } else { first }
-            }
-            Expr::Or(left, right) => {
-                let first = self.eval(left, frame)?;
-                if self.truth(&first, place_of(left))? { first } else { self.eval(right, frame)? }
-            }
-            Expr::Bin(op, left, right, place) => {
-                self.burn(1, *place)?;
-                let (left, right) = (self.eval(left, frame)?, self.eval(right, frame)?);
-                self.apply(*op, &left, &right, *place)?
-            }
-            Expr::Compare(first, rest, place) => self.chain(first, rest, *place, frame)?,
+        match expr {
+            Expr::Const(constant) => Ok(constant_value(constant)),
+            Expr::Nested(text, place) => self.nested(text, *place, frame),
+            Expr::Name(name, place) => self.name(name, *place, frame),
+            Expr::Attr(object, name, place) => self.attr(object, name, *place, frame),
+            Expr::Item(object, index, place) => self.index(object, index, *place, frame),
+            Expr::Slice(object, parts, place) => self.part(object, parts, *place, frame),
+            Expr::Not(operand, place) => self.not(operand, *place, frame),
+            Expr::Neg(operand, place) => self.negate(operand, *place, frame),
+            Expr::And(left, right) => self.either(left, right, true, frame),
+            Expr::Or(left, right) => self.either(left, right, false, frame),
+            Expr::Bin(op, left, right, place) => self.binary(*op, (left, right), *place, frame),
+            Expr::Compare(first, rest, place) => self.chain(first, rest, *place, frame),
             Expr::If(test, then, otherwise, place) => {
-                let test = self.eval(test, frame)?;
-                match (self.truth(&test, *place)?, otherwise) {
-                    (true, _) => self.eval(then, frame)?,
-                    (false, Some(otherwise)) => self.eval(otherwise, frame)?,
-                    (false, None) => {
-                        let (name, hint) = ("if without else".to_owned(), None);
-                        let (within, via) = (Within::Blank, Vec::new());
-                        Val::Undef(Rc::new(Lack { name, within, hint, place: *place, via }))
-                    }
-                }
+                self.choice(test, then, otherwise.as_deref(), *place, frame)
             }
             Expr::Filter(callee, operand, args, place) => {
-                let mut given = Given::default();
-                given.pos.push(operand.as_ref().map_or(Ok(Val::None), |e| self.eval(e, frame))?);
-                self.args(args, &mut given, frame, *place)?;
-                calls::run(self, callee, given, *place, frame.scope)?
+                self.piped(callee, operand.as_deref(), args, *place, frame)
             }
             Expr::Test(callee, operand, args, place) => {
-                let mut given = Given::default();
-                given.pos.push(self.eval(operand, frame)?);
-                self.args(args, &mut given, frame, *place)?;
-                calls::run(self, callee, given, *place, frame.scope)?
+                self.piped(callee, Some(operand), args, *place, frame)
             }
-            Expr::Call(callee, args, place) => self.call(callee, args, *place, frame)?,
-            Expr::List(items) => Val::list(self.all(items, frame)?),
-            Expr::Tuple(items) => Val::tuple(self.all(items, frame)?),
-            Expr::Map(pairs, place) => {
-                let mut map = super::value::Map::new();
-                for (key, val) in pairs {
-                    let key = self.key(&self.eval(key, frame)?, *place)?;
-                    let key = key.held_by(&map).unwrap_or(key);
-                    map.insert(key, self.eval(val, frame)?);
-                }
-                Val::map(map)
+            Expr::Call(callee, args, place) => self.call(callee, args, *place, frame),
+            Expr::List(items) => self.all(items, frame).map(Val::list),
+            Expr::Tuple(items) => self.all(items, frame).map(Val::tuple),
+            Expr::Map(pairs, place) => self.pairs(pairs, *place, frame),
+            Expr::Broken(fault) => Err((**fault).clone()),
+        }
+    }
+
+    fn nested(&self, text: &str, place: Place, frame: &Frame) -> Result<Val, Fault> {
+        let compiled = self.templates.compiled_value(text);
+        let val = self.deeper(place, || self.render(&compiled, Frame::new(frame.scope)))?;
+        self.known(val, place)
+    }
+
+    fn attr(&self, object: &Expr, name: &Arc<str>, place: Place, frame: &Frame) -> Result<Val, Fault> {
+        let object = self.eval(object, frame)?;
+        self.attribute(&object, name, place)
+    }
+
+    fn index(&self, object: &Expr, index: &Expr, place: Place, frame: &Frame) -> Result<Val, Fault> {
+        let object = self.eval(object, frame)?;
+        let shown = matches!(index, Expr::Const(_));
+        let index = self.eval(index, frame)?;
+        self.member(&object, &index, shown, place)
+    }
+
+    fn part(
+        &self,
+        object: &Expr,
+        parts: &[Option<Box<Expr>>; 3],
+        place: Place,
+        frame: &Frame,
+    ) -> Result<Val, Fault> {
+        let object = self.eval(object, frame)?;
+        let part = |part: &Option<Box<Expr>>| part.as_ref().map(|e| self.eval(e, frame)).transpose();
+        let parts = [part(&parts[0])?, part(&parts[1])?, part(&parts[2])?];
+        self.slice(&object, &parts, place)
+    }
+
+    fn not(&self, operand: &Expr, place: Place, frame: &Frame) -> Result<Val, Fault> {
+        let val = self.eval(operand, frame)?;
+        self.truth(&val, place).map(|held| Val::Bool(!held))
+    }
+
+    /// `and` goes on where the left is true, `or` where it is false.
+    fn either(&self, left: &Expr, right: &Expr, go_on: bool, frame: &Frame) -> Result<Val, Fault> {
+        let first = self.eval(left, frame)?;
+        if self.truth(&first, place_of(left))? == go_on { self.eval(right, frame) } else { Ok(first) }
+    }
+
+    fn binary(&self, op: Op, sides: (&Expr, &Expr), place: Place, frame: &Frame) -> Result<Val, Fault> {
+        self.burn(1, place)?;
+        let left = self.eval(sides.0, frame)?;
+        let right = self.eval(sides.1, frame)?;
+        self.apply(op, &left, &right, place)
+    }
+
+    fn choice(
+        &self,
+        test: &Expr,
+        then: &Expr,
+        otherwise: Option<&Expr>,
+        place: Place,
+        frame: &Frame,
+    ) -> Result<Val, Fault> {
+        let test = self.eval(test, frame)?;
+        match (self.truth(&test, place)?, otherwise) {
+            (true, _) => self.eval(then, frame),
+            (false, Some(otherwise)) => self.eval(otherwise, frame),
+            (false, None) => {
+                let (name, within) = ("if without else".to_owned(), Within::Blank);
+                Ok(Val::Undef(Rc::new(Lack { name, within, hint: None, place, via: Vec::new() })))
             }
-            Expr::Broken(fault) => return Err((**fault).clone()),
-        })
+        }
+    }
+
+    /// A filter or test with its operand.
+    fn piped(
+        &self,
+        callee: &'static Callee,
+        operand: Option<&Expr>,
+        args: &Args,
+        place: Place,
+        frame: &Frame,
+    ) -> Result<Val, Fault> {
+        let mut given = Given::default();
+        given.pos.push(operand.map_or(Ok(Val::None), |operand| self.eval(operand, frame))?);
+        self.args(args, &mut given, frame, place)?;
+        calls::run(self, callee, given, place, frame.scope)
+    }
+
+    fn pairs(&self, pairs: &[(Expr, Expr)], place: Place, frame: &Frame) -> Result<Val, Fault> {
+        let mut map = super::value::Map::new();
+        for (key, val) in pairs {
+            let key = self.key(&self.eval(key, frame)?, place)?;
+            let key = key.held_by(&map).unwrap_or(key);
+            map.insert(key, self.eval(val, frame)?);
+        }
+        Ok(Val::map(map))
     }
 
     fn all(&self, items: &[Expr], frame: &Frame) -> Result<Vec<Val>, Fault> {
@@ -379,7 +382,8 @@ impl<'v> Eval<'v> {
         Ok(Val::Bool(true))
     }
 
-    fn negate(&self, val: Val, place: Place) -> Result<Val, Fault> {
+    fn negate(&self, operand: &Expr, place: Place, frame: &Frame) -> Result<Val, Fault> {
+        let val = self.eval(operand, frame)?;
         match self.known(val, place)? {
             Val::Float(f) => Ok(Val::Float(-f)),
             val => match val.as_int() {
@@ -434,6 +438,17 @@ impl<'v> Eval<'v> {
     /// Refuses what is late; undefined values pass.
     fn known_or_lack(&self, val: Val, place: Place) -> Result<Val, Fault> {
         if matches!(val, Val::Undef(_)) { Ok(val) } else { self.known(val, place) }
+    }
+}
+
+/// A value that stands in the text.
+fn constant_value(constant: &Const) -> Val {
+    match constant {
+        Const::None => Val::None,
+        Const::Bool(b) => Val::Bool(*b),
+        Const::Int(n) => Val::Int(*n),
+        Const::Float(f) => Val::Float(*f),
+        Const::Str(text) => Val::Str(Arc::clone(text)),
     }
 }
 

@@ -71,7 +71,7 @@ fn too_long() -> Compiled {
 }
 
 /// Deepest tree of an expression.
-const DEEPEST: usize = 160;
+const DEEPEST: usize = 90;
 
 /// The span as a place.
 pub(super) fn place(span: Span) -> Place {

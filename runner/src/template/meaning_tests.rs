@@ -302,8 +302,13 @@ fn deep_texts_are_refused_and_do_not_overflow() {
     ] {
         assert!(templates().value(&text, &vars).is_err());
     }
-    let wide = format!("{{{{ a{} }}}}", " ~ a".repeat(120));
+    let wide = format!("{{{{ a{} }}}}", " ~ a".repeat(80));
     assert!(templates().value(&wide, &vars).is_ok());
+    let chain = (0..300).map(|n| {
+        (format!("v{n}"), json!(format!("{{{{ (((v{}))) ~ [x] | map('string') | first }}}}", n + 1)))
+    });
+    let chain = scope(Json::Object(chain.collect()));
+    assert!(templates().value("{{ v0 | default('x') }}", &chain).is_err());
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod clock;
 mod eval;
 mod fault;
 mod filters;
+mod frame;
 mod functions;
 mod lookups;
 mod lower;
@@ -44,7 +45,8 @@ pub use missing::{Missing, find_missing, is_omit, late, missing, omit, unread_fa
 pub use scope::{Held, Var, Vars};
 pub use world::{FileOptions, Files, NoFiles, TemplateWorld};
 
-use eval::{Eval, Frame};
+use eval::Eval;
+use frame::Frame;
 use marks::Delimiters;
 use pattern::Pattern;
 use tree::Compiled;

@@ -4,8 +4,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::calls::{self, Given};
-use super::eval::{Eval, Frame, place_of};
+use super::eval::{Eval, place_of};
 use super::fault::Fault;
+use super::frame::Frame;
 use super::tree::{Args, Body, Compiled, Expr, Macro, Place, Stmt, Target};
 use super::value::{Key, LoopState, MacroValue, Val, Within, range};
 
