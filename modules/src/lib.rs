@@ -8,6 +8,7 @@ pub mod host;
 mod module;
 pub mod programs;
 pub mod recovery;
+pub mod regex;
 pub mod shape;
 pub mod vocabulary;
 
