@@ -65,6 +65,7 @@ pub struct Pattern {
     said: String,
     names: Vec<(String, usize)>,
     groups: usize,
+    flags: Flags,
 }
 
 /// A match: where the whole and its groups are, as offsets of bytes in the text that was searched.
@@ -107,7 +108,13 @@ impl Pattern {
     pub fn new(pattern: &str, flags: Flags) -> Result<Self, Fault> {
         let translated = translate::translate(pattern, flags)?;
         let regex = build(&translated.text)?;
-        Ok(Self { regex, said: translated.text, names: translated.names, groups: translated.groups })
+        Ok(Self {
+            regex,
+            said: translated.text,
+            names: translated.names,
+            groups: translated.groups,
+            flags: translated.flags,
+        })
     }
 
     /// Compiles a pattern of bytes, to be matched against texts made by [`widen`]: letters and digits are
@@ -117,6 +124,11 @@ impl Pattern {
     /// As [`Pattern::new`].
     pub fn of_bytes(pattern: &str, flags: Flags) -> Result<Self, Fault> {
         Self::new(&widen(pattern.as_bytes()), Flags { ascii: true, ..flags })
+    }
+
+    /// The flags of the whole pattern, those at its start too.
+    pub fn flags(&self) -> Flags {
+        self.flags
     }
 
     /// How many groups it has, without the whole.

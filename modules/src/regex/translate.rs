@@ -9,6 +9,7 @@ pub(super) struct Translated {
     pub(super) text: String,
     pub(super) names: Vec<(String, usize)>,
     pub(super) groups: usize,
+    pub(super) flags: Flags,
 }
 
 /// What stands before the place that is read: it decides whether a repeat may follow.
@@ -46,15 +47,15 @@ pub(super) fn translate(pattern: &str, flags: Flags) -> Result<Translated, Fault
         last: Last::Nothing,
     };
     translator.global_flags()?;
-    let ignore_case = translator.flags.ignore_case;
+    let whole = translator.flags;
     while translator.at < letters.len() {
         translator.next()?;
     }
     if let Some((start, ..)) = translator.open.last() {
         return Err(Fault::at(*start, "the group is never closed by `)`"));
     }
-    let text = if ignore_case { format!("(?i:{})", translator.out) } else { translator.out };
-    Ok(Translated { text, names: translator.names, groups: translator.groups })
+    let text = if whole.ignore_case { format!("(?i:{})", translator.out) } else { translator.out };
+    Ok(Translated { text, names: translator.names, groups: translator.groups, flags: whole })
 }
 
 impl Translator<'_> {

@@ -15,6 +15,7 @@ mod stop;
 pub use bytes::{Bytes, Digest};
 pub use change::{Activation, Change, Diff, Effect, Mark, Risk, RiskName, Token};
 pub use claim::Claim;
+pub(crate) use facts::link_target;
 pub use facts::{Facts, Identity, Look};
 pub use image::{Content, Image, Meta, Owner};
 pub use path::HostPath;
