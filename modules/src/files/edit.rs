@@ -25,8 +25,6 @@ pub(crate) struct Edited {
     pub(crate) change: Change,
     /// Where the old content is kept, where that was asked for and something changes.
     pub(crate) backup: Option<HostPath>,
-    /// Whether the content changes.
-    pub(crate) content: bool,
     /// Whether mode or owners of a file that was there change.
     pub(crate) attributes: bool,
 }
@@ -45,8 +43,7 @@ impl Edit<'_> {
         let after = after.filter(|bytes| node.is_none() || Some(bytes.digest()) != before);
         let meta = self.attributes.file(node);
         let differs = node.is_some_and(|node| !meta.holds(node));
-        let mut edited =
-            Edited { change: Change::default(), backup: None, content: after.is_some(), attributes: differs };
+        let mut edited = Edited { change: Change::default(), backup: None, attributes: differs };
         if after.is_none() && !differs {
             return Ok(edited);
         }
