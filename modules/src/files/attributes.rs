@@ -1,6 +1,6 @@
 //! Mode and owners, as arguments of many modules ask for them.
 use super::mode::{Mode, octal};
-use crate::vocabulary::{Diff, Facts, HostPath, Kind, Meta, Node, Owner, Stop, TaskId};
+use crate::vocabulary::{Diff, Facts, HostPath, Identity, Kind, Meta, Node, Owner, Stop, TaskId};
 use serde_json::{Map, Value as Json, json};
 
 /// The mode and owners that a task asks for.
@@ -22,6 +22,14 @@ impl Attributes<'_> {
     /// Whether nothing is asked for.
     pub(crate) fn is_empty(&self) -> bool {
         self.mode.is_none() && self.owner.is_none() && self.group.is_none()
+    }
+
+    /// Whether a new file would not have this mode and these owners by itself.
+    pub(crate) fn differ_from_new(&self, who: &Identity) -> bool {
+        let meta = self.file(None);
+        meta.mode.is_some_and(|mode| mode != NEW_FILE)
+            || meta.owner.is_some_and(|owner| !owner.is(who.uid, &who.user))
+            || meta.group.is_some_and(|group| !group.is(who.gid, &who.group))
     }
 
     /// What a file must get, given the node that is there, if one is.

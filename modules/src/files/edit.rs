@@ -48,6 +48,7 @@ impl Edit<'_> {
             return Ok(edited);
         }
         if node.is_none() {
+            edited.attributes = self.attributes.differ_from_new(facts.who());
             edited.change.steps = self.above(facts, &place.path)?;
         }
         if self.backup

@@ -120,7 +120,9 @@ impl Module for IniFile {
             folders: true,
             argument: "path",
         };
-        let edited = edit.to(facts, &place, Some(Bytes::from(after)))?;
+        let mut edited = edit.to(facts, &place, Some(Bytes::from(after)))?;
+        // The message is about the content alone, as in Ansible.
+        edited.attributes = false;
         Ok(edited.with(&place.path, message.unwrap_or("OK"), &[]))
     }
 

@@ -115,11 +115,7 @@ impl Module for Lineinfile {
         let old = text.clone().unwrap_or_default();
         let (after, message) = self.with(old.as_slice())?;
         if self.with(after.as_slice())?.0 != after {
-            let why =
-                "the line is changed again by every further run: `regexp` matches what `line` makes of it";
-            return Err(Stop::refused("line", why).way_out(
-                "let `regexp` leave out what is there already, by a look-ahead such as `(?!.* new=1)`",
-            ));
+            return Err(self.never_settles());
         }
         // Without a line to add, Ansible makes no file either.
         let after = (text.is_some() || message.is_some()).then_some(after);
@@ -149,6 +145,26 @@ fn bare(line: &[u8]) -> &[u8] {
 /// A pattern of bytes given by an argument.
 pub(super) fn pattern(argument: &'static str, text: &str, flags: Flags) -> Result<Pattern, Stop> {
     Pattern::of_bytes(text, flags).map_err(|fault| Stop::refused(argument, format!("`{text}`: {fault}")))
+}
+
+/// What finds the line that is meant.
+struct Matcher<'a> {
+    regexp: Option<Pattern>,
+    search: Option<&'a str>,
+}
+
+impl Matcher<'_> {
+    /// Whether a line is the one; then where the pattern matched, if a pattern found it.
+    fn find(&self, line: &[u8]) -> Result<Option<Option<Found>>, Stop> {
+        match (&self.regexp, self.search) {
+            (Some(regexp), _) => {
+                let found = regexp.search(&widen(line));
+                Ok(found.map_err(|fault| Stop::refused("regexp", fault.to_string()))?.map(Some))
+            }
+            (None, Some(text)) => Ok(contains(line, text.as_bytes()).then_some(None)),
+            (None, None) => Ok(None),
+        }
+    }
 }
 
 impl Lineinfile {
@@ -181,6 +197,25 @@ impl Lineinfile {
         Ok(())
     }
 
+    fn never_settles(&self) -> Stop {
+        if self.wanted().contains('\n') {
+            return Stop::refused(
+                "line",
+                "several lines at once would be put there again by every further run",
+            )
+            .way_out("use `blockinfile`");
+        }
+        let why = "the line is changed again by every further run: `regexp` matches what `line` makes of it";
+        Stop::refused("line", why)
+            .way_out("let `regexp` leave out what is there already, by a look-ahead such as `(?!.* new=1)`")
+    }
+
+    /// The line without the newline that YAML's `|` leaves at its end.
+    fn wanted(&self) -> &str {
+        let line = self.line.as_deref().unwrap_or_default();
+        line.strip_suffix('\n').unwrap_or(line)
+    }
+
     fn edit<'a>(&'a self, place: &place::Place) -> Edit<'a> {
         let part = self.regexp.as_ref().or(self.search_string.as_ref()).or(self.line.as_ref());
         Edit {
@@ -198,20 +233,10 @@ impl Lineinfile {
         }
     }
 
-    /// Says of a line whether it is the one, and where `regexp` matched.
-    fn matcher(&self) -> Result<impl Fn(&[u8]) -> Result<Option<Option<Found>>, Stop>, Stop> {
+    fn matcher(&self) -> Result<Matcher<'_>, Stop> {
         let regexp =
             self.regexp.as_ref().map(|text| pattern("regexp", text, Flags::default())).transpose()?;
-        let search = self.search_string.clone();
-        Ok(move |line: &[u8]| match (&regexp, &search) {
-            (Some(regexp), _) => {
-                let found = regexp.search(&widen(line));
-                let found = found.map_err(|fault| Stop::refused("regexp", fault.to_string()))?;
-                Ok(found.map(Some))
-            }
-            (None, Some(text)) => Ok(contains(line, text.as_bytes()).then_some(None)),
-            (None, None) => Ok(None),
-        })
+        Ok(Matcher { regexp, search: self.search_string.as_deref() })
     }
 
     fn without(&self, text: &[u8]) -> Result<(Bytes, usize), Stop> {
@@ -220,8 +245,8 @@ impl Lineinfile {
         let mut found = 0;
         for line in lines(text) {
             let goes = match (&self.regexp, &self.search_string, &self.line) {
-                (None, None, Some(wanted)) => bare(&line) == wanted.as_bytes(),
-                _ => matcher(&line)?.is_some(),
+                (None, None, Some(_)) => bare(&line) == self.wanted().as_bytes(),
+                _ => matcher.find(&line)?.is_some(),
             };
             if goes {
                 found += 1;
@@ -235,11 +260,11 @@ impl Lineinfile {
     /// The text with the line, and what was done; nothing where nothing is to be done.
     fn with(&self, text: &[u8]) -> Result<(Bytes, Option<&'static str>), Stop> {
         let mut lines = lines(text);
-        let wanted = self.line.as_deref().unwrap_or_default().as_bytes();
+        let wanted = self.wanted().as_bytes();
         let matcher = self.matcher()?;
         let mut found = None;
         for (index, line) in lines.iter().enumerate() {
-            if let Some(groups) = matcher(line)? {
+            if let Some(groups) = matcher.find(line)? {
                 found = Some((index, groups));
                 if self.firstmatch {
                     break;

@@ -47,3 +47,6 @@ fn is_true(value: &bool) -> bool {
 fn yes() -> bool {
     true
 }
+
+#[cfg(test)]
+mod tests;

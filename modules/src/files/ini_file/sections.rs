@@ -1,5 +1,6 @@
 //! The lines of a file of sections, and what is done to one section of it.
 use super::IniFile;
+use std::collections::BTreeSet;
 
 /// A file of sections, split at one of them. Lines are without their newlines.
 pub(super) struct Sections<'a> {
@@ -83,7 +84,7 @@ impl<'a> Sections<'a> {
         if !self.found {
             return self.ensure_section(Some(option), &values);
         }
-        let mut done = vec![false; self.lines.len()];
+        let mut done = BTreeSet::new();
         let mut stands_alone = false;
         let wanted = !values.is_empty();
         for index in 0..self.lines.len() {
@@ -94,11 +95,11 @@ impl<'a> Sections<'a> {
                 stands_alone |= alone;
                 let new = if alone { option.to_owned() } else { self.assignment(option, &value) };
                 self.update(index, option, new);
-                done[index] = true;
+                done.insert(index);
                 values.remove(place);
             } else if values.is_empty() && self.wants.allow_no_value {
                 self.update(index, option, option.to_owned());
-                done[index] = true;
+                done.insert(index);
                 stands_alone = true;
                 break;
             }
@@ -111,21 +112,20 @@ impl<'a> Sections<'a> {
     }
 
     /// Gives values to the lines of the option that are left, and takes the rest of these lines away.
-    fn exclude(&mut self, option: &str, values: &mut Vec<String>, done: &mut Vec<bool>) {
+    fn exclude(&mut self, option: &str, values: &mut Vec<String>, done: &mut BTreeSet<usize>) {
         for index in 0..self.lines.len() {
             if values.is_empty() {
                 break;
             }
-            if !done[index] && matched(option, &self.lines[index], true).is_some() {
+            if !done.contains(&index) && matched(option, &self.lines[index], true).is_some() {
                 let new = self.assignment(option, &values.remove(0));
                 self.update(index, option, new);
-                done[index] = true;
+                done.insert(index);
             }
         }
         for index in (self.first()..self.lines.len()).rev() {
-            if !done[index] && matched(option, &self.lines[index], true).is_some() {
+            if !done.contains(&index) && matched(option, &self.lines[index], true).is_some() {
                 self.lines.remove(index);
-                done.remove(index);
                 self.message = Some("option changed");
             }
         }
