@@ -3,15 +3,23 @@
 //! A module names what must be read, and turns what was seen into a change made of data. Only the engine acts,
 //! only on data, and only after the way back is on disk.
 
+mod argument;
 pub mod fold;
 pub mod host;
 mod module;
 pub mod programs;
 pub mod recovery;
 pub mod shape;
+mod sysctl;
+mod text_file;
+#[cfg(test)]
+mod trial;
 pub mod vocabulary;
 
+pub use argument::{Names, Scalar};
 pub use module::{Entry, Module, Planner, Sample, Scope, find};
 
 /// All modules, in the order of their names.
-pub const ALL: &[Entry] = &[];
+pub const ALL: &[Entry] = &[
+    Entry::of::<sysctl::Sysctl>(),
+];

@@ -40,6 +40,20 @@ pub enum Activation {
     Reboot,
 }
 
+impl Activation {
+    /// The activation that a call of a program is. A handler that makes this call folds with what states ask
+    /// for, and an undo that restores states does it again after them.
+    pub fn of_row(row: &Row) -> Option<Self> {
+        match (row.name.as_str(), row.args.as_slice()) {
+            ("systemctl-daemon-reload", []) => Some(Self::DaemonReload),
+            ("systemctl-restart", [unit]) => Some(Self::Restart(unit.clone())),
+            ("systemctl-reload", [_]) => Some(Self::Reload(row.clone())),
+            ("reboot", _) => Some(Self::Reboot),
+            _ => None,
+        }
+    }
+}
+
 /// The names of risks that somebody must accept by `accept_risk: {NAME: reason}`. A closed list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -18,6 +18,7 @@ pub use claim::Claim;
 pub use facts::{Facts, Identity, Look};
 pub use image::{Content, Image, Meta, Owner};
 pub use path::HostPath;
+pub(crate) use prediction::coupled;
 pub use prediction::{glob_matches, touches};
 pub use read::{Read, TEXT_LIMIT, Want};
 pub use row::Row;
