@@ -4,6 +4,7 @@
 //! only on data, and only after the way back is on disk.
 
 mod argument;
+mod command;
 pub mod fold;
 pub mod host;
 mod module;
@@ -11,15 +12,23 @@ pub mod programs;
 pub mod recovery;
 pub mod shape;
 mod sysctl;
+mod systemd;
 mod text_file;
 #[cfg(test)]
 mod trial;
 pub mod vocabulary;
 
 pub use argument::{Names, Scalar};
+pub use command::answered;
 pub use module::{Entry, Module, Planner, Sample, Scope, find};
 
 /// All modules, in the order of their names.
 pub const ALL: &[Entry] = &[
+    Entry::of::<command::Command>(),
+    Entry::of::<command::Script>(),
+    Entry::of::<systemd::Service>(),
+    Entry::of::<systemd::ServiceFacts>(),
+    Entry::of::<command::Shell>(),
     Entry::of::<sysctl::Sysctl>(),
+    Entry::of::<systemd::SystemdUnit>(),
 ];

@@ -1,5 +1,5 @@
 //! The table of programs that change something.
-use super::Program;
+use super::{Program, SCRIPT};
 
 /// Programs that change a host. Their look and their way back are the module's, which the contract suite proves.
 pub const MUTATING: &[Program] = &[
@@ -52,5 +52,6 @@ pub const MUTATING: &[Program] = &[
     Program::new("reboot", &["systemctl", "reboot", "--no-wall"], "boots the host"),
     Program::new("command", &[], "a command that a person wrote"),
     Program::new("shell", &["sh", "-c"], "shell text that a person wrote"),
+    Program::new("script", SCRIPT, "a script that a person wrote; its text is the input"),
     Program::new("shell-by", &[], "shell text that a person wrote, by an interpreter that they named"),
 ];

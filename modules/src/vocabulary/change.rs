@@ -1,6 +1,7 @@
 //! What one task asks of one target.
 use super::row::Row;
 use super::step::Step;
+use super::wait::Wait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -204,6 +205,9 @@ pub struct Change {
     /// What the states call for.
     #[serde(default)]
     pub then: BTreeSet<Activation>,
+    /// What to wait for after the steps; waiting changes nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait: Option<Wait>,
     /// When it is felt.
     #[serde(default)]
     pub effect: Effect,

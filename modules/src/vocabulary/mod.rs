@@ -11,6 +11,7 @@ mod row;
 mod seen;
 mod step;
 mod stop;
+mod wait;
 
 pub use bytes::{Bytes, Digest};
 pub use change::{Activation, Change, Diff, Effect, Mark, Risk, RiskName, Token};
@@ -25,3 +26,4 @@ pub use row::Row;
 pub use seen::{Body, Kind, Node, Output, Seen};
 pub use step::{Act, Back, Match, Spoil, Step};
 pub use stop::{Refusal, Stop, TaskId};
+pub use wait::{Goal, Presence, Wait};
