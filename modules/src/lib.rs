@@ -7,13 +7,16 @@ mod argument;
 mod command;
 pub mod fold;
 pub mod host;
+mod hugepages;
 mod module;
 pub mod programs;
 pub mod recovery;
 pub mod shape;
 mod sysctl;
+mod sysfs;
 mod systemd;
 mod text_file;
+mod tmpfiles;
 #[cfg(test)]
 mod trial;
 pub mod vocabulary;
@@ -25,10 +28,12 @@ pub use module::{Entry, Module, Planner, Sample, Scope, find};
 /// All modules, in the order of their names.
 pub const ALL: &[Entry] = &[
     Entry::of::<command::Command>(),
+    Entry::of::<hugepages::Hugepages>(),
     Entry::of::<command::Script>(),
     Entry::of::<systemd::Service>(),
     Entry::of::<systemd::ServiceFacts>(),
     Entry::of::<command::Shell>(),
     Entry::of::<sysctl::Sysctl>(),
+    Entry::of::<sysfs::Sysfs>(),
     Entry::of::<systemd::SystemdUnit>(),
 ];

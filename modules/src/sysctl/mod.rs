@@ -82,6 +82,16 @@ pub enum State {
 }
 
 impl Sysctl {
+    /// A setting of the late file, for modules that persist by one.
+    pub(crate) fn parts(name: &str, value: &str, state: State) -> Option<Self> {
+        serde_json::from_value(json!({ "name": name, "value": value, "state": state })).ok()
+    }
+
+    /// Adds what persists it, without the live value.
+    pub(crate) fn persisted(&self, facts: &Facts, change: &mut Change) -> Result<(), Stop> {
+        self.persist(facts, &self.key()?, &self.wanted()?, change)
+    }
+
     fn key(&self) -> Result<Key, Stop> {
         Key::parse(&self.name).map_err(|why| Stop::refused("name", why))
     }
