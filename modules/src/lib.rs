@@ -8,7 +8,9 @@ mod command;
 pub mod fold;
 pub mod host;
 mod hugepages;
+mod modprobe;
 mod module;
+mod package;
 pub mod programs;
 pub mod recovery;
 pub mod shape;
@@ -27,8 +29,13 @@ pub use module::{Entry, Module, Planner, Sample, Scope, find};
 
 /// All modules, in the order of their names.
 pub const ALL: &[Entry] = &[
+    Entry::of::<package::Apt>(),
     Entry::of::<command::Command>(),
+    Entry::of::<package::Dnf>(),
     Entry::of::<hugepages::Hugepages>(),
+    Entry::of::<modprobe::Modprobe>(),
+    Entry::of::<package::Package>(),
+    Entry::of::<package::PackageFacts>(),
     Entry::of::<command::Script>(),
     Entry::of::<systemd::Service>(),
     Entry::of::<systemd::ServiceFacts>(),

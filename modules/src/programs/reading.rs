@@ -53,10 +53,47 @@ pub const READING: &[Program] = &[
     Program::new("systemctl-is-system-running", &["systemctl", "is-system-running"], "whether systemd is up"),
     Program::new(
         "dpkg-query",
-        &["dpkg-query", "--show", "--showformat=${binary:Package}\\t${Version}\\t${db:Status-Abbrev}\\n"],
+        &["dpkg-query", "--show", "--showformat=${binary:Package}\\t${Version}\\t${db:Status-Abbrev}\\t${Architecture}\\n"],
         "installed Debian packages",
     )
     .of_files(&["/var/lib/dpkg"]),
+    Program::new(
+        "dpkg-installed",
+        &[
+            "dpkg-query",
+            "--show",
+            "--showformat=${Package} ${db:Status-Status}\\n${Package}=${Version} ${db:Status-Status}\\n",
+            "--",
+        ],
+        "whether Debian packages are installed, and in which version",
+    )
+    .of_files(&["/var/lib/dpkg"]),
+    Program::new(
+        "rpm-installed",
+        &[
+            "rpm",
+            "-q",
+            "--queryformat",
+            "%{NAME} installed\\n%{NAME}=%|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE} installed\\n",
+            "--",
+        ],
+        "whether RPM packages are installed, and in which version",
+    )
+    .of_files(&["/var/lib/rpm", "/usr/lib/sysimage/rpm"]),
+    Program::new(
+        "dnf-candidates",
+        &[
+            "dnf",
+            "-q",
+            "-C",
+            "repoquery",
+            "--latest-limit=1",
+            "--queryformat",
+            "%{name}\\t%{evr}\\n",
+            "--",
+        ],
+        "candidates of RPM packages in the lists that the host has",
+    ),
     Program::new("apt-policy", &["apt-cache", "policy"], "candidates of Debian packages").of_files(&[
         "/var/lib/dpkg",
         "/var/lib/apt",
@@ -64,15 +101,10 @@ pub const READING: &[Program] = &[
     ]),
     Program::new(
         "rpm-query",
-        &["rpm", "-q", "--queryformat", "%{NAME}\\t%{EPOCHNUM}:%{VERSION}-%{RELEASE}.%{ARCH}\\n"],
+        &["rpm", "-q", "--queryformat", "%{NAME}\\t%{EPOCH}\\t%{VERSION}\\t%{RELEASE}\\t%{ARCH}\\n"],
         "installed RPM packages",
     )
     .of_files(&["/var/lib/rpm", "/usr/lib/sysimage/rpm"]),
-    Program::new(
-        "dnf-info",
-        &["dnf", "-q", "-C", "repoquery", "--latest-limit=1"],
-        "candidates of RPM packages",
-    ),
     Program::new("uname", &["uname"], "kernel, architecture and host name"),
     Program::new("hostname", &["hostname"], "names of the host"),
     Program::new("getent", &["getent"], "users, groups and hosts as the host resolves them").of_files(&[
