@@ -9,6 +9,10 @@ pub mod fold;
 pub mod host;
 mod hugepages;
 mod modprobe;
+mod reboot;
+mod wait_for;
+mod manual;
+mod ping;
 mod module;
 mod package;
 pub mod programs;
@@ -33,9 +37,12 @@ pub const ALL: &[Entry] = &[
     Entry::of::<command::Command>(),
     Entry::of::<package::Dnf>(),
     Entry::of::<hugepages::Hugepages>(),
+    Entry::of::<manual::Manual>(),
     Entry::of::<modprobe::Modprobe>(),
     Entry::of::<package::Package>(),
     Entry::of::<package::PackageFacts>(),
+    Entry::of::<ping::Ping>(),
+    Entry::of::<reboot::Reboot>(),
     Entry::of::<command::Script>(),
     Entry::of::<systemd::Service>(),
     Entry::of::<systemd::ServiceFacts>(),
@@ -43,4 +50,5 @@ pub const ALL: &[Entry] = &[
     Entry::of::<sysctl::Sysctl>(),
     Entry::of::<sysfs::Sysfs>(),
     Entry::of::<systemd::SystemdUnit>(),
+    Entry::of::<wait_for::WaitFor>(),
 ];

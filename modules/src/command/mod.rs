@@ -12,3 +12,4 @@ pub use call::answered;
 pub use command::Command;
 pub use script::Script;
 pub use shell::Shell;
+pub(crate) use split::words as line_words;

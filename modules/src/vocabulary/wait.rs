@@ -18,7 +18,10 @@ pub struct Wait {
     pub delay: u32,
     /// How long to wait between looks.
     pub sleep: u32,
-    /// What to say where the time is over.
+    /// How long to wait once it is met.
+    #[serde(default)]
+    pub settle: u32,
+    /// What to say where the time is over; what to do by hand, where a person is waited for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
@@ -57,6 +60,15 @@ pub enum Goal {
         /// Whether it shall be there.
         state: Presence,
     },
+    /// A program of the read-only table that ends well, and whose output a pattern matches.
+    Answer {
+        /// The call.
+        row: Row,
+        /// The pattern; none where the exit status is enough.
+        search: Option<String>,
+    },
+    /// A person who says that it is done; there is nothing to look at.
+    Said,
     /// A host that came up again: its boot id is another one, and this command ends well.
     Boot {
         /// The words of the command.
@@ -68,7 +80,8 @@ impl Goal {
     /// What must be looked at to tell whether it is met. A boot is told by the engine, over a new connection.
     pub fn reads(&self) -> Vec<Read> {
         match self {
-            Self::Time => Vec::new(),
+            Self::Time | Self::Said => Vec::new(),
+            Self::Answer { row, .. } => vec![Read::Ask(row.clone())],
             Self::Port { host, .. } if is_loopback(host) => SOCKETS
                 .iter()
                 .filter_map(|path| HostPath::new(path).ok())
@@ -88,6 +101,11 @@ impl Goal {
     pub fn is_met(&self, facts: &Facts) -> Result<bool, Stop> {
         match self {
             Self::Time => Ok(true),
+            Self::Said => Ok(false),
+            Self::Answer { row, search } => {
+                let output = facts.output(row)?;
+                Ok(output.status == 0 && finds(search.as_deref(), &output.text())?)
+            }
             Self::Port { host, port, state } => {
                 let open = if is_loopback(host) {
                     listens(facts, *port)?
@@ -100,12 +118,10 @@ impl Goal {
                 Ok(facts.stat(path)?.is_some() == (*state == Presence::There))
             }
             Self::Path { path, search: Some(pattern), state } => {
-                let pattern = fancy_regex::Regex::new(&format!("(?m){pattern}"))
-                    .map_err(|why| Stop::refused("search_regex", why.to_string()))?;
                 let node = facts.node(path)?.filter(|node| node.kind == Kind::File);
                 let text = node.as_ref().and_then(|node| node.bytes()).and_then(|bytes| bytes.text());
                 let found = match text {
-                    Some(text) => pattern.is_match(text).map_err(|why| Stop::failed(why.to_string()))?,
+                    Some(text) => finds(Some(pattern), text)?,
                     None => false,
                 };
                 Ok(found == (*state == Presence::There))
@@ -115,6 +131,13 @@ impl Goal {
             }
         }
     }
+}
+
+fn finds(pattern: Option<&str>, text: &str) -> Result<bool, Stop> {
+    let Some(pattern) = pattern else { return Ok(true) };
+    fancy_regex::Regex::new(&format!("(?m){pattern}"))
+        .and_then(|pattern| pattern.is_match(text))
+        .map_err(|why| Stop::refused("search_regex", why.to_string()))
 }
 
 const SOCKETS: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
