@@ -20,6 +20,8 @@ pub fn found(step: &Step, left: Option<&Seen>, now: &Seen) -> Found {
     let after = left.is_some_and(|left| left.same_state(now)) || (left.is_none() && step.after.holds(now));
     let before = step.before.same_state(now);
     match (before, after) {
+        // Any state would do: that nothing moved says that the act did not happen.
+        (true, true) if step.is_act() && left.is_none() => Found::Before,
         (true, false) => Found::Before,
         (_, true) => Found::After,
         (false, false) => Found::Conflict,

@@ -1,7 +1,7 @@
 //! A host in memory: nodes, values and answers. The contract suite and the engine's tests act on it.
 use crate::vocabulary::{
     Act, Body, Bytes, Content, Facts, HostPath, Identity, Image, Kind, Look, Node, Output, Read, Row, Seen,
-    Step, TaskId, Want, glob_matches, listed_folder,
+    Step, TaskId, Want, coupled, glob_matches, listed_folder,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -227,6 +227,10 @@ impl Host {
             Act::Write { path, value } => match self.values.get_mut(path) {
                 Some(old) => {
                     value.clone_into(old);
+                    let other = coupled(path).map(at).and_then(|other| self.values.get_mut(&other));
+                    if let Some(other) = other {
+                        "0".clone_into(other);
+                    }
                     Ok(())
                 }
                 None => Err(format!("{path}: No such file or directory")),

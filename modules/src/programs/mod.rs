@@ -8,6 +8,16 @@ pub use reading::READING;
 
 use crate::vocabulary::{HostPath, Row};
 
+/// Runs a script that comes by standard input: from a file of its own, so that its first line counts. The first
+/// argument is the program that runs it, or empty.
+const SCRIPT: &[&str] = &[
+    "sh",
+    "-c",
+    "f=$(mktemp) || exit 125; trap 'rm -f \"$f\"' EXIT; cat >\"$f\" && chmod 700 \"$f\" || exit 125; by=$1; shift; \
+     if [ -n \"$by\" ]; then $by \"$f\" \"$@\" </dev/null; else \"$f\" \"$@\" </dev/null; fi",
+    "script",
+];
+
 /// One row of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Program {

@@ -1,5 +1,5 @@
 //! The table of programs that change something.
-use super::Program;
+use super::{Program, SCRIPT};
 
 /// Programs that change a host. Their look and their way back are the module's, which the contract suite proves.
 pub const MUTATING: &[Program] = &[
@@ -18,16 +18,7 @@ pub const MUTATING: &[Program] = &[
     Program::new("modprobe-remove", &["modprobe", "-r", "--"], "unloads a kernel module"),
     Program::new(
         "apt-get-install",
-        &[
-            "env",
-            "DEBIAN_FRONTEND=noninteractive",
-            "apt-get",
-            "install",
-            "-q",
-            "-y",
-            "--no-install-recommends",
-            "--",
-        ],
+        &["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-q", "-y"],
         "installs Debian packages",
     ),
     Program::new(
@@ -35,8 +26,14 @@ pub const MUTATING: &[Program] = &[
         &["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "remove", "-q", "-y", "--"],
         "removes Debian packages",
     ),
+    Program::new(
+        "apt-get-purge",
+        &["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "purge", "-q", "-y", "--"],
+        "removes Debian packages with their configuration",
+    ),
+    Program::new("dnf-makecache", &["dnf", "-q", "makecache"], "fetches the lists of RPM packages"),
     Program::new("apt-get-update", &["apt-get", "update", "-q"], "fetches the lists of Debian packages"),
-    Program::new("dnf-install", &["dnf", "-y", "-q", "install", "--"], "installs RPM packages"),
+    Program::new("dnf-install", &["dnf", "-y", "-q", "install"], "installs RPM packages"),
     Program::new("dnf-remove", &["dnf", "-y", "-q", "remove", "--"], "removes RPM packages"),
     Program::new("update-grub", &["update-grub"], "makes Debian's grub.cfg again"),
     Program::new("grub-mkconfig", &["grub-mkconfig", "-o"], "makes a grub.cfg again"),
@@ -52,5 +49,6 @@ pub const MUTATING: &[Program] = &[
     Program::new("reboot", &["systemctl", "reboot", "--no-wall"], "boots the host"),
     Program::new("command", &[], "a command that a person wrote"),
     Program::new("shell", &["sh", "-c"], "shell text that a person wrote"),
+    Program::new("script", SCRIPT, "a script that a person wrote; its text is the input"),
     Program::new("shell-by", &[], "shell text that a person wrote, by an interpreter that they named"),
 ];

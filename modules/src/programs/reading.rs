@@ -1,5 +1,5 @@
 //! The table of read-only programs.
-use super::Program;
+use super::{Program, SCRIPT};
 
 /// Properties of a unit that state and evidence are read from.
 const UNIT: &[&str] = &[
@@ -7,13 +7,34 @@ const UNIT: &[&str] = &[
     "show",
     "--no-pager",
     "--property=Id,LoadState,ActiveState,SubState,UnitFileState,MainPID,NeedDaemonReload,FragmentPath,DropInPaths,\
-     ActiveEnterTimestampMonotonic,ExecMainStartTimestampMonotonic,Result,CanReload,Type",
+     ActiveEnterTimestampMonotonic,ExecMainStartTimestampMonotonic,Result,CanReload,Type,RemainAfterExit",
     "--",
 ];
 
 /// Programs that look and never change anything.
 pub const READING: &[Program] = &[
     Program::new("systemctl-show", UNIT, "state of units as properties"),
+    Program::new(
+        "systemctl-active",
+        &["systemctl", "show", "--no-pager", "--property=ActiveState", "--"],
+        "whether a unit runs",
+    ),
+    Program::new(
+        "systemctl-unit-file-state",
+        &["systemctl", "show", "--no-pager", "--property=UnitFileState", "--"],
+        "whether a unit starts at boot",
+    ),
+    Program::new(
+        "systemctl-started-at",
+        &[
+            "systemctl",
+            "show",
+            "--no-pager",
+            "--property=ExecMainStartTimestampMonotonic,ActiveEnterTimestampMonotonic",
+            "--",
+        ],
+        "when a unit was started, in microseconds since boot",
+    ),
     Program::new(
         "systemctl-unit-files",
         &["systemctl", "list-unit-files", "--no-pager", "--no-legend", "--plain"],
@@ -24,13 +45,50 @@ pub const READING: &[Program] = &[
         &["systemctl", "list-units", "--no-pager", "--no-legend", "--plain", "--all", "--type=service"],
         "which services are loaded",
     ),
+    Program::new(
+        "systemctl-need-reload",
+        &["systemctl", "show", "--no-pager", "--property=NeedDaemonReload", "*"],
+        "whether systemd holds units older than their files",
+    ),
     Program::new("systemctl-is-system-running", &["systemctl", "is-system-running"], "whether systemd is up"),
     Program::new(
         "dpkg-query",
-        &["dpkg-query", "--show", "--showformat=${binary:Package}\\t${Version}\\t${db:Status-Abbrev}\\n"],
+        &[
+            "dpkg-query",
+            "--show",
+            "--showformat=${binary:Package}\\t${Version}\\t${db:Status-Abbrev}\\t${Architecture}\\n",
+        ],
         "installed Debian packages",
     )
     .of_files(&["/var/lib/dpkg"]),
+    Program::new(
+        "dpkg-installed",
+        &[
+            "dpkg-query",
+            "--show",
+            "--showformat=${Package} ${db:Status-Status}\\n${Package}=${Version} ${db:Status-Status}\\n",
+            "--",
+        ],
+        "whether Debian packages are installed, and in which version",
+    )
+    .of_files(&["/var/lib/dpkg"]),
+    Program::new(
+        "rpm-installed",
+        &[
+            "rpm",
+            "-q",
+            "--queryformat",
+            "%{NAME} installed\\n%{NAME}=%|EPOCH?{%{EPOCH}:}|%{VERSION}-%{RELEASE} installed\\n",
+            "--",
+        ],
+        "whether RPM packages are installed, and in which version",
+    )
+    .of_files(&["/var/lib/rpm", "/usr/lib/sysimage/rpm"]),
+    Program::new(
+        "dnf-candidates",
+        &["dnf", "-q", "-C", "repoquery", "--latest-limit=1", "--queryformat", "%{name}\\t%{evr}\\n", "--"],
+        "candidates of RPM packages in the lists that the host has",
+    ),
     Program::new("apt-policy", &["apt-cache", "policy"], "candidates of Debian packages").of_files(&[
         "/var/lib/dpkg",
         "/var/lib/apt",
@@ -38,15 +96,10 @@ pub const READING: &[Program] = &[
     ]),
     Program::new(
         "rpm-query",
-        &["rpm", "-q", "--queryformat", "%{NAME}\\t%{EPOCHNUM}:%{VERSION}-%{RELEASE}.%{ARCH}\\n"],
+        &["rpm", "-q", "--queryformat", "%{NAME}\\t%{EPOCH}\\t%{VERSION}\\t%{RELEASE}\\t%{ARCH}\\n"],
         "installed RPM packages",
     )
     .of_files(&["/var/lib/rpm", "/usr/lib/sysimage/rpm"]),
-    Program::new(
-        "dnf-info",
-        &["dnf", "-q", "-C", "repoquery", "--latest-limit=1"],
-        "candidates of RPM packages",
-    ),
     Program::new("uname", &["uname"], "kernel, architecture and host name"),
     Program::new("hostname", &["hostname"], "names of the host"),
     Program::new("getent", &["getent"], "users, groups and hosts as the host resolves them").of_files(&[
@@ -81,7 +134,12 @@ pub const READING: &[Program] = &[
         &["stat", "-f", "-c", "%a %S %T"],
         "free blocks, block size and type of a file system",
     ),
-    Program::new("port", &["sh", "-c", ": </dev/tcp/$1/$2", "port"], "whether a TCP port answers, by bash"),
+    Program::new(
+        "port",
+        &["bash", "-c", "exec 3<>\"/dev/tcp/$1/$2\"", "port"],
+        "whether a TCP port answers, by bash",
+    ),
     Program::new("probe", &[], "a command that its author declared a read"),
+    Program::new("probe-script", SCRIPT, "a script that its author declared a read"),
     Program::new("probe-shell", &["sh", "-c"], "shell text that its author declared a read"),
 ];

@@ -1,6 +1,7 @@
 //! What one task asks of one target.
 use super::row::Row;
 use super::step::Step;
+use super::wait::Wait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -38,6 +39,20 @@ pub enum Activation {
     GuestCycle(String),
     /// The host boots.
     Reboot,
+}
+
+impl Activation {
+    /// The activation that a call of a program is. A handler that makes this call folds with what states ask
+    /// for, and an undo that restores states does it again after them.
+    pub fn of_row(row: &Row) -> Option<Self> {
+        match (row.name.as_str(), row.args.as_slice()) {
+            ("systemctl-daemon-reload", []) => Some(Self::DaemonReload),
+            ("systemctl-restart", [unit]) => Some(Self::Restart(unit.clone())),
+            ("systemctl-reload", [_]) => Some(Self::Reload(row.clone())),
+            ("reboot", _) => Some(Self::Reboot),
+            _ => None,
+        }
+    }
 }
 
 /// The names of risks that somebody must accept by `accept_risk: {NAME: reason}`. A closed list.
@@ -190,6 +205,9 @@ pub struct Change {
     /// What the states call for.
     #[serde(default)]
     pub then: BTreeSet<Activation>,
+    /// What to wait for after the steps; waiting changes nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait: Option<Wait>,
     /// When it is felt.
     #[serde(default)]
     pub effect: Effect,

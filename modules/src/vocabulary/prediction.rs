@@ -16,6 +16,21 @@ const NEW_DIR: u32 = 0o755;
 /// A function from what would be seen before the step to what is seen after it; none where that is late.
 pub(super) type Changes<'a> = Box<dyn FnOnce(Seen) -> Option<Seen> + 'a>;
 
+/// The knob that the kernel sets to 0 when this one is written.
+pub(crate) fn coupled(path: &HostPath) -> Option<&'static str> {
+    COUPLED.iter().find_map(|(one, two)| match path.as_str() {
+        path if path == *one => Some(*two),
+        path if path == *two => Some(*one),
+        _ => None,
+    })
+}
+
+/// Pairs of which the kernel keeps one: the other becomes 0.
+const COUPLED: &[(&str, &str)] = &[
+    ("/proc/sys/vm/dirty_bytes", "/proc/sys/vm/dirty_ratio"),
+    ("/proc/sys/vm/dirty_background_bytes", "/proc/sys/vm/dirty_background_ratio"),
+];
+
 /// What a step makes of a read.
 pub(super) enum Touch<'a> {
     /// Nothing.
@@ -33,7 +48,7 @@ pub fn touches(act: &Act, read: &Read) -> bool {
     match act {
         Act::Put { path, image, .. } => put_touches(path, image, read),
         Act::Write { path, .. } => match read {
-            Read::File { path: at, .. } | Read::Stat(at) => at == path,
+            Read::File { path: at, .. } | Read::Stat(at) => at == path || coupled(path) == Some(at.as_str()),
             Read::Glob(_) => false,
             Read::Ask(row) => programs::reads_path(&row.name, path),
         },
@@ -96,6 +111,12 @@ pub(crate) fn spoils_read(spoil: &Spoil, read: &Read) -> bool {
             Read::Glob(pattern) => glob_below(pattern, folder) || glob_matches(pattern, folder),
             Read::Ask(row) => programs::reads_path(&row.name, folder),
         },
+        Spoil::Missing(folder) => match read {
+            Read::File { path, .. } | Read::Stat(path) => {
+                path.is_within(folder) && !path.name().contains("tunerun")
+            }
+            Read::Glob(_) | Read::Ask(_) => false,
+        },
         Spoil::Answers(name) => matches!(read, Read::Ask(row) if row.name == *name),
         Spoil::Volatile => match read {
             Read::File { path, .. } | Read::Stat(path) => path.is_virtual(),
@@ -128,6 +149,9 @@ pub(super) fn touch<'a>(step: &'a Step, read: &'a Read, who: &'a Identity) -> To
             }
             None => Touch::Late,
         },
+        (Act::Write { path, .. }, Read::File { path: at, .. }) if path != at => {
+            Touch::Exactly(Seen::Value("0".to_owned()))
+        }
         (Act::Write { value, .. }, Read::File { .. }) => match &step.after {
             Match::Alike { .. } => Touch::Exactly(Seen::Value(value.clone())),
             Match::Exactly(seen) => Touch::Exactly(seen.clone()),
@@ -137,6 +161,11 @@ pub(super) fn touch<'a>(step: &'a Step, read: &'a Read, who: &'a Identity) -> To
             Match::Exactly(seen) => Touch::Exactly(seen.clone()),
             _ => Touch::Late,
         },
+        (Act::Call { spoils, .. }, _)
+            if spoils.iter().all(|spoil| matches!(spoil, Spoil::Missing(_)) || !spoils_read(spoil, read)) =>
+        {
+            Touch::Changes(Box::new(|before| (before != Seen::Absent).then_some(before)))
+        }
         _ => Touch::Late,
     }
 }

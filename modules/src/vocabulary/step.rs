@@ -61,6 +61,9 @@ pub enum Spoil {
     Answers(String),
     /// All values of the kernel: /proc, /sys and what programs say of them.
     Volatile,
+    /// What is not there yet at or below a path, such as files that an unpacked package may bring. What is there
+    /// stays known, and so do names that hold `tunerun`: nobody else makes those.
+    Missing(HostPath),
     /// Everything.
     All,
 }
@@ -82,8 +85,13 @@ pub enum Match {
     },
     /// A program's output that holds each of these lines.
     Has(Vec<String>),
+    /// A program's output that holds none of these lines.
+    Lacks(Vec<String>),
     /// A program that ended with this status.
     Status(i32),
+    /// Something else than what was seen right before the act, such as a start time or a boot id: evidence that
+    /// the act happened. The `before` of the plan is not compared, since it may move on its own.
+    Changed,
     /// Whatever is seen: the act is proven by its own evidence, such as an exit status or a boot id.
     Any,
 }
@@ -99,16 +107,33 @@ impl Match {
                 Seen::Output(output) => shape.alike(&output.text(), value),
                 _ => false,
             },
-            Self::Has(lines) => match seen {
-                Seen::Output(output) => {
-                    let text = output.text();
-                    lines.iter().all(|line| text.lines().any(|seen| seen.trim() == line))
-                }
-                _ => false,
-            },
+            Self::Has(lines) => {
+                output_lines(seen).is_some_and(|seen| lines.iter().all(|line| seen.contains(line)))
+            }
+            Self::Lacks(lines) => {
+                output_lines(seen).is_some_and(|seen| !lines.iter().any(|line| seen.contains(line)))
+            }
             Self::Status(status) => matches!(seen, Seen::Output(output) if output.status == *status),
-            Self::Any => true,
+            Self::Changed | Self::Any => true,
         }
+    }
+
+    /// Whether what was seen after an act is what must be seen, where `before` was seen right before it.
+    pub fn proves(&self, before: &Seen, after: &Seen) -> bool {
+        match self {
+            Self::Changed => {
+                !matches!(after, Seen::Denied | Seen::Failed(_) | Seen::Absent) && !before.same_state(after)
+            }
+            _ => self.holds(after),
+        }
+    }
+}
+
+/// The lines of an output, without blanks at their ends.
+fn output_lines(seen: &Seen) -> Option<Vec<String>> {
+    match seen {
+        Seen::Output(output) => Some(output.text().lines().map(|line| line.trim().to_owned()).collect()),
+        _ => None,
     }
 }
 
@@ -221,6 +246,11 @@ impl Step {
         back: Back,
     ) -> Self {
         Self { claim, look: Some(look), before, after, act: Act::Call { row, spoils }, back }
+    }
+
+    /// Whether it is an act rather than a state: proven by its own evidence, done again whenever it is asked for.
+    pub fn is_act(&self) -> bool {
+        self.look.is_none() || matches!(self.after, Match::Changed | Match::Any)
     }
 
     /// Lets a shell command accept the new content of a put first.
