@@ -35,7 +35,6 @@ impl Connection {
             endpoint.address(),
             endpoint.interpreter.clone(),
             endpoint.connect_timeout,
-            secrets,
             opener,
         );
         link.counters.round_trips(round_trips);

@@ -29,7 +29,6 @@ pub(crate) struct Link {
     pub interpreter: String,
     pub connect_timeout: Duration,
     pub counters: Counters,
-    pub secrets: Arc<dyn Secrets>,
     opener: Opener,
     channels: Arc<Semaphore>,
 }
@@ -54,11 +53,10 @@ impl Link {
         address: String,
         interpreter: String,
         connect_timeout: Duration,
-        secrets: Arc<dyn Secrets>,
         opener: Opener,
     ) -> Self {
         let (counters, channels) = (Counters::default(), Arc::new(Semaphore::new(CHANNELS)));
-        Self { host, address, interpreter, connect_timeout, counters, secrets, opener, channels }
+        Self { host, address, interpreter, connect_timeout, counters, opener, channels }
     }
 
     pub(crate) fn error(&self, kind: LinkErrorKind) -> LinkError {

@@ -9,6 +9,7 @@ pub mod endpoint;
 mod error;
 mod exec;
 mod identity;
+pub mod known_hosts;
 mod local;
 mod secret;
 pub mod shell;

@@ -43,8 +43,11 @@ pub struct SshWay {
     pub user: String,
     /// Login password.
     pub password: Option<Secret>,
-    /// Private key files in the order in which they are tried; files that are not there are passed over.
+    /// Private key files that were named, in the order in which they are tried, before the agent's other keys; files
+    /// that are not there are passed over.
     pub keys: Vec<PathBuf>,
+    /// Private key files that are tried last, after the agent's.
+    pub default_keys: Vec<PathBuf>,
     /// Certificates beside those that stand next to a key (`KEY-cert.pub`).
     pub certificates: Vec<PathBuf>,
     /// Of the agent's keys, only those that are in `keys` too.
@@ -129,6 +132,7 @@ impl SshWay {
             user: user.into(),
             password: None,
             keys: Vec::new(),
+            default_keys: Vec::new(),
             certificates: Vec::new(),
             identities_only: false,
             agent: None,
@@ -138,7 +142,7 @@ impl SshWay {
             host_key_alias: None,
             jumps: Vec::new(),
             proxy_command: None,
-            keepalive: None,
+            keepalive: Some(Duration::from_secs(20)),
             keepalive_max: 3,
             methods: None,
             dial: None,
