@@ -82,13 +82,16 @@ impl Sshd {
         keygen(&folder.join("id_ed25519"), "ed25519", "");
         fs::copy(folder.join("id_ed25519.pub"), folder.join("authorized_keys")).unwrap();
         write_users(&folder, setup);
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port();
         write_config(&folder, setup, port);
         let log = fs::File::create(folder.join("log")).unwrap();
         // All that it changes outside its folder, it changes in a mount namespace that ends with it.
-        let script = "set -e; d=$1; mount -t tmpfs tmpfs /run; mkdir -p /run/sshd /run/sudo; \
-            for f in passwd shadow group sudoers doas.conf; do [ -e /etc/$f ] || continue; mount --bind $d/$f /etc/$f; done; \
-            for f in sshd sudo su doas; do [ -e /etc/pam.d/$f ] || continue; mount --bind $d/pam /etc/pam.d/$f; done; \
+        let script = "set -e; d=$1; mount -t tmpfs tmpfs /run; mkdir -p /run/sshd /run/sudo /run/new /run/work; \
+            mount -t overlay -o lowerdir=/etc,upperdir=/run/new,workdir=/run/work overlay /etc; \
+            for f in passwd shadow group sudoers doas.conf; do cp $d/$f /etc/$f; done; \
+            chmod 440 /etc/sudoers; chmod 400 /etc/doas.conf; \
+            cp $d/pam /etc/pam.d/sshd; { echo 'auth sufficient pam_rootok.so'; cat $d/pam; } > $d/pam-root; \
+            for f in sudo su doas; do cp $d/pam-root /etc/pam.d/$f; done; \
             exec /usr/sbin/sshd -D -e -f $d/sshd_config";
         let child = Command::new("unshare")
             .args(["--mount", "--propagation", "private", "sh", "-c", script, "sh"])
@@ -184,6 +187,18 @@ pub fn descendants(root: u32) -> Vec<u32> {
     found.split_off(1)
 }
 
+/// Below the range of ports that the kernel gives to clients, or another test's connection may take it in between.
+fn free_port() -> u16 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let step = NEXT.fetch_add(1, Ordering::SeqCst);
+        let port = 20_000 + u16::try_from((std::process::id().wrapping_mul(97) + step) % 12_000).unwrap();
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
+
 fn write_users(folder: &Path, setup: &Setup) {
     let file = |name: &str, text: String, mode: u32| {
         let path = folder.join(name);
@@ -213,7 +228,7 @@ fn write_users(folder: &Path, setup: &Setup) {
     file("sudoers", setup.sudoers.clone(), 0o440);
     file("doas.conf", setup.doas.clone(), 0o400);
     // Not the machine's PAM files: some of their modules want what a container does not have.
-    let pam = "auth sufficient pam_rootok.so\nauth required pam_unix.so\naccount required pam_unix.so\nsession required pam_permit.so\n";
+    let pam = "auth required pam_unix.so\naccount required pam_unix.so\nsession required pam_permit.so\n";
     file("pam", pam.into(), 0o644);
 }
 

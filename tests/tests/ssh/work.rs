@@ -89,7 +89,7 @@ async fn more_shells_than_the_host_allows_wait_their_turn() {
     std::future::poll_fn(|cx| {
         pending.retain_mut(|upload| match upload.as_mut().poll(cx) {
             std::task::Poll::Ready(done) => {
-                done.unwrap();
+                done.unwrap_or_else(|error| panic!("{error}: {}", server.log()));
                 false
             }
             std::task::Poll::Pending => true,

@@ -3,7 +3,7 @@ use super::agent::Agent;
 use super::attempt::Attempt;
 use super::gate::Gate;
 use super::keys::{self, KeyFile};
-use super::words;
+use super::{signer, words};
 use crate::transport::endpoint::SshWay;
 use crate::transport::error::LinkErrorKind;
 use crate::transport::exec::Link;
@@ -185,9 +185,18 @@ impl Login<'_> {
             }
         };
         let user = self.way.user.as_str();
+        let hash = self.hash(handle, key.public_key()).await?;
         for certificate in of_key(certificates, key.public_key()) {
             let what = format!("certificate of {}", file.path.display());
-            let answer = self.ask(handle.authenticate_openssh_cert(user, key.clone(), certificate)).await?;
+            let mut signer = signer::agent_of(key.clone());
+            let sign = handle.authenticate_certificate_with(user, certificate, hash, &mut signer);
+            let answer = match self.attempt.within("logging in", async { Ok(sign.await) }).await? {
+                Ok(answer) => answer,
+                Err(error) => {
+                    progress.notes.push(format!("{what}: {error}"));
+                    continue;
+                }
+            };
             if progress.heard(what, answer) {
                 return Ok(true);
             }

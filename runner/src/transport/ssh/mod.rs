@@ -6,6 +6,7 @@ mod gate;
 mod keys;
 mod login;
 mod road;
+mod signer;
 
 use super::endpoint::{Endpoint, SshWay};
 use super::error::{LinkError, LinkErrorKind};
@@ -62,7 +63,17 @@ impl SshSession {
 
     /// Starts a command. It does not wait for the host to say that it was started.
     pub(crate) async fn exec(&self, command: String) -> Result<(Writer, Reader), LinkErrorKind> {
-        let channel = self.handle.channel_open_session().await.map_err(no_channel)?;
+        let mut pause = Duration::from_millis(20);
+        let channel = loop {
+            match self.handle.channel_open_session().await {
+                // sshd counts a session for a moment longer than its channel is open.
+                Err(russh::Error::ChannelOpenFailure(_)) if pause < Duration::from_secs(1) => {
+                    tokio::time::sleep(pause).await;
+                    pause *= 2;
+                }
+                other => break other.map_err(no_channel)?,
+            }
+        };
         channel.exec(true, command).await.map_err(no_channel)?;
         let (read, write) = channel.split();
         Ok((Writer::ssh(write), Reader::ssh(read)))
