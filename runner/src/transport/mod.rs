@@ -14,6 +14,7 @@ mod local;
 mod secret;
 pub mod shell;
 mod ssh;
+pub mod ssh_config;
 mod wire;
 
 pub use connection::Connection;

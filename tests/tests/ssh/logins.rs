@@ -99,12 +99,6 @@ async fn the_agents_keys() {
 
 #[tokio::test]
 async fn user_certificates_by_file_and_agent() {
-    let server = Sshd::start(&Setup {
-        config: "TrustedUserCAKeys /tmp/tunerun-ca.pub"
-            .replace("/tmp/tunerun-ca.pub", "/proc/self/cwd/ca.pub"),
-        ..Setup::default()
-    });
-    drop(server);
     let folder = std::env::temp_dir().join(format!("tunerun-ca-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     keygen(&folder.join("ca"), "ed25519", "");
@@ -173,13 +167,11 @@ async fn a_key_and_a_password_together() {
 
 #[tokio::test]
 async fn a_login_shell_that_talks_does_no_harm() {
-    let server = Sshd::start(&Setup::default());
-    let rc = server.folder.join("rc");
-    std::fs::write(&rc, "echo welcome; echo to the host >&2\n").unwrap();
+    let rc = std::env::temp_dir().join(format!("tunerun-rc-{}", std::process::id()));
+    std::fs::write(&rc, "echo welcome; echo to the host >&2; head -c 20000 /dev/zero\n").unwrap();
     let server =
         Sshd::start(&Setup { config: format!("SetEnv BASH_ENV={}", rc.display()), ..Setup::default() });
     let mut way = server.way();
-    std::fs::write(&rc, "").ok();
     way.user = "loud".into();
     assert_eq!(whoami(&connect(way.clone()).await).await, "loud");
     way.user = "other".into();
@@ -188,4 +180,5 @@ async fn a_login_shell_that_talks_does_no_harm() {
         host.run(&Default::default(), &tunerun::transport::Script::new(":")).await.unwrap_err().to_string();
     assert!(error.contains("no shell was started"), "{error}");
     assert!(error.contains("not available"), "{error}");
+    std::fs::remove_file(&rc).unwrap();
 }

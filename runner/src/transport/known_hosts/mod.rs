@@ -1,7 +1,7 @@
 //! Which host keys are known: an own reader of known_hosts files, as strict as OpenSSH's.
 
 mod line;
-mod pattern;
+pub(crate) mod pattern;
 #[cfg(test)]
 mod tests;
 
