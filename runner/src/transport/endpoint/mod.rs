@@ -1,4 +1,15 @@
 //! Where a host is and how to log in: what the inventory and ssh_config say, resolved.
+mod becoming;
+mod defaults;
+mod resolve;
+#[cfg(test)]
+mod tests;
+mod vars;
+
+pub use becoming::{Wish, identity};
+pub use defaults::Defaults;
+pub use vars::from_vars;
+
 use super::secret::Secret;
 use std::fmt;
 use std::future::Future;
@@ -21,6 +32,8 @@ pub struct Endpoint {
     pub connect_timeout: Duration,
     /// How often connecting is tried again.
     pub retries: u32,
+    /// What a person should know of how the variables were understood.
+    pub notes: Vec<String>,
 }
 
 /// How a host is reached.
@@ -111,6 +124,7 @@ impl Endpoint {
             interpreter: "sh".into(),
             connect_timeout: Duration::from_secs(10),
             retries: 0,
+            notes: Vec::new(),
         }
     }
 
