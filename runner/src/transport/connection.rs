@@ -51,6 +51,11 @@ impl Connection {
         &self.link.address
     }
 
+    /// What a person should know although it went well: damaged lines of known_hosts files, each with `file:line`.
+    pub fn warnings(&self) -> &[String] {
+        self.link.warnings()
+    }
+
     /// Whether the connection still stands, as far as it is known without asking the host.
     pub fn is_open(&self) -> bool {
         self.link.is_open()

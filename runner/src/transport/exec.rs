@@ -60,7 +60,7 @@ impl Link {
     }
 
     pub(crate) fn error(&self, kind: LinkErrorKind) -> LinkError {
-        LinkError { host: self.host.clone(), address: self.address.clone(), kind }
+        LinkError { host: self.host.clone(), address: self.address.clone(), kind: Box::new(kind) }
     }
 
     /// Whether the connection below is still there.
@@ -68,6 +68,14 @@ impl Link {
         match &self.opener {
             Opener::Local => true,
             Opener::Ssh(session) => session.is_open(),
+        }
+    }
+
+    /// Damaged lines of known_hosts files.
+    pub(crate) fn warnings(&self) -> &[String] {
+        match &self.opener {
+            Opener::Local => &[],
+            Opener::Ssh(session) => session.warnings(),
         }
     }
 

@@ -58,10 +58,10 @@ async fn sudo_with_a_password() {
     let wrong = becoming(BecomeMethod::Sudo, "root", Some("wrong horse"));
     let error = name(&host, &wrong).await.unwrap_err();
     let kind = LinkErrorKind::BecomePassword { method: "sudo".into(), user: "root".into(), given: true };
-    assert_eq!(error.kind, kind, "{error}");
+    assert_eq!(*error.kind, kind, "{error}");
     let error = name(&host, &Identity::sudo("root")).await.unwrap_err();
     let kind = LinkErrorKind::BecomePassword { method: "sudo".into(), user: "root".into(), given: false };
-    assert_eq!(error.kind, kind, "{error}");
+    assert_eq!(*error.kind, kind, "{error}");
     assert!(!server.log().contains("horse"));
 }
 
@@ -70,7 +70,7 @@ async fn sudo_is_denied() {
     let (_server, host) = host("root ALL=(ALL) ALL\n", "").await;
     for password in [None, Some(PASSWORD)] {
         let error = name(&host, &becoming(BecomeMethod::Sudo, "root", password)).await.unwrap_err();
-        match (&error.kind, password) {
+        match (&*error.kind, password) {
             // Without a password sudo does not tell whether the right one would help.
             (LinkErrorKind::BecomePassword { given: false, .. }, None) => {}
             (LinkErrorKind::BecomeDenied { .. }, _) => {}
@@ -84,7 +84,7 @@ async fn sudo_that_wants_a_terminal() {
     let (_server, host) = host("Defaults requiretty\ntuner ALL=(ALL) NOPASSWD: ALL\n", "").await;
     for password in [None, Some(PASSWORD)] {
         let error = name(&host, &becoming(BecomeMethod::Sudo, "root", password)).await.unwrap_err();
-        assert_eq!(error.kind, LinkErrorKind::BecomeTerminal { method: "sudo".into() }, "{error}");
+        assert_eq!(*error.kind, LinkErrorKind::BecomeTerminal { method: "sudo".into() }, "{error}");
         assert!(error.help().unwrap().contains("requiretty"));
     }
 }
@@ -94,7 +94,7 @@ async fn sudo_to_a_user_that_is_not_there() {
     let (_server, host) = host("tuner ALL=(ALL) NOPASSWD: ALL\n", "").await;
     let error = name(&host, &Identity::sudo("nobody-at-all")).await.unwrap_err();
     assert!(
-        matches!(&error.kind, LinkErrorKind::BecomeDenied { said, .. } if said.contains("nobody-at-all")),
+        matches!(&*error.kind, LinkErrorKind::BecomeDenied { said, .. } if said.contains("nobody-at-all")),
         "{error}"
     );
 }
@@ -106,10 +106,10 @@ async fn su_with_a_password() {
     assert_eq!(name(&host, &right).await.unwrap(), "root");
     let error = name(&host, &becoming(BecomeMethod::Su, "root", Some("wrong horse"))).await.unwrap_err();
     let kind = LinkErrorKind::BecomePassword { method: "su".into(), user: "root".into(), given: true };
-    assert_eq!(error.kind, kind, "{error}");
+    assert_eq!(*error.kind, kind, "{error}");
     let error = name(&host, &becoming(BecomeMethod::Su, "root", None)).await.unwrap_err();
     let kind = LinkErrorKind::BecomePassword { method: "su".into(), user: "root".into(), given: false };
-    assert_eq!(error.kind, kind, "{error}");
+    assert_eq!(*error.kind, kind, "{error}");
 }
 
 #[tokio::test]
@@ -118,9 +118,9 @@ async fn doas_by_rule_only() {
     assert_eq!(name(&host, &becoming(BecomeMethod::Doas, "root", None)).await.unwrap(), "root");
     let error = name(&host, &becoming(BecomeMethod::Doas, "other", None)).await.unwrap_err();
     let kind = LinkErrorKind::BecomePassword { method: "doas".into(), user: "other".into(), given: false };
-    assert_eq!(error.kind, kind, "{error}");
+    assert_eq!(*error.kind, kind, "{error}");
     let error = name(&host, &becoming(BecomeMethod::Doas, "tuner", None)).await.unwrap_err();
-    assert!(matches!(error.kind, LinkErrorKind::BecomeDenied { .. }), "{error}");
+    assert!(matches!(*error.kind, LinkErrorKind::BecomeDenied { .. }), "{error}");
     let error = name(&host, &becoming(BecomeMethod::Doas, "root", Some(PASSWORD))).await.unwrap_err();
-    assert_eq!(error.kind, LinkErrorKind::BecomeTerminal { method: "doas".into() });
+    assert_eq!(*error.kind, LinkErrorKind::BecomeTerminal { method: "doas".into() });
 }

@@ -23,11 +23,11 @@ async fn a_server_that_dies_in_the_middle() {
         signal("KILL", &server.sessions());
     });
     let error = answer.unwrap_err();
-    assert!(matches!(error.kind, LinkErrorKind::Closed(_)), "{error}");
+    assert!(matches!(*error.kind, LinkErrorKind::Closed(_)), "{error}");
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     assert!(!host.is_open());
     let error = host.run(&Identity::Login, &Script::new(":")).await.unwrap_err();
-    assert!(matches!(error.kind, LinkErrorKind::Closed(_)), "{error}");
+    assert!(matches!(*error.kind, LinkErrorKind::Closed(_)), "{error}");
 }
 
 #[tokio::test]
@@ -43,7 +43,7 @@ async fn a_server_that_hangs_is_found_by_the_keepalive() {
     let begun = Instant::now();
     let error = host.run(&Identity::Login, &Script::new(":")).await.unwrap_err();
     signal("CONT", &stopped);
-    assert!(matches!(error.kind, LinkErrorKind::Closed(_)), "{error}");
+    assert!(matches!(*error.kind, LinkErrorKind::Closed(_)), "{error}");
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
 }
 
@@ -64,7 +64,7 @@ async fn a_time_limit_ends_the_processes_on_the_host() {
         Script::new("sh -c 'trap \"\" TERM; while :; do sleep 1; done'").timeout(Duration::from_millis(500));
     let error = host.run(&Identity::Login, &script).await.unwrap_err();
     let after = Duration::from_millis(500);
-    assert_eq!(error.kind, LinkErrorKind::CommandTimeout { after, ended: true }, "{error}");
+    assert_eq!(*error.kind, LinkErrorKind::CommandTimeout { after, ended: true }, "{error}");
     assert_eq!(run(&host, "exit 4").await.rc, 4);
 }
 

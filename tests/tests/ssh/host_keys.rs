@@ -69,6 +69,10 @@ async fn hashed_names_and_a_global_file() {
     assert_eq!(whoami(&connect(way.clone()).await).await, "root");
     way.global_known_hosts = std::mem::take(&mut way.known_hosts);
     assert_eq!(whoami(&connect(way.clone()).await).await, "root");
+    let damaged = format!("nonsense here\n{}", server.known_line("ed25519"));
+    fs::write(&known, damaged).unwrap();
+    let warnings = connect(way.clone()).await.warnings().to_vec();
+    assert!(warnings.len() == 1 && warnings[0].contains("known_hosts:1: "), "{warnings:?}");
     fs::write(&known, server.known_line("ed25519").replace(&format!("[127.0.0.1]:{}", server.port), "osd1"))
         .unwrap();
     let error = refused(way.clone()).await;

@@ -74,7 +74,7 @@ async fn hosts_that_are_not_there() {
     let mut way = server.way();
     way.port = 1;
     let error = open(way.clone()).await.map(|_| ()).unwrap_err();
-    assert_eq!(error.kind, LinkErrorKind::Refused);
+    assert_eq!(*error.kind, LinkErrorKind::Refused);
     assert_eq!(error.to_string(), "host1 (root@127.0.0.1:1): connection refused");
     way.address = "<mgmt_if_ip>".into();
     let error = open(way.clone()).await.map(|_| ()).unwrap_err();

@@ -55,7 +55,7 @@ async fn floods_on_one_shell_leave_the_others_alone() {
     assert_eq!(answers, ["fine\n"; 5]);
     let error = flooded.unwrap_err();
     assert_eq!(
-        error.kind,
+        *error.kind,
         LinkErrorKind::CommandTimeout { after: Duration::from_secs(4), ended: true },
         "{error}"
     );

@@ -7,6 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Asks `ssh -G`: the arguments, the host.
 type AskSsh = Arc<dyn Fn(&[String], &str) -> Result<Settings, String> + Send + Sync>;
 
+/// Answers of `ssh -G` by arguments and host.
+type Answers = HashMap<(Vec<String>, String), Result<Settings, String>>;
+
 /// The controller's side of a connection. It keeps parsed files and answers of `ssh -G`, so make one and share it.
 pub struct Defaults {
     /// Home folder of the user.
@@ -21,7 +24,7 @@ pub struct Defaults {
     pub machine_config: Option<PathBuf>,
     ask: AskSsh,
     parsed: Mutex<HashMap<Option<PathBuf>, Arc<SshConfig>>>,
-    answers: Mutex<HashMap<(Vec<String>, String), Result<Settings, String>>>,
+    answers: Mutex<Answers>,
 }
 
 impl Defaults {

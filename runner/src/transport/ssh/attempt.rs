@@ -7,7 +7,7 @@ use crate::transport::error::LinkErrorKind;
 use crate::transport::secret::Secrets;
 use russh::client::{self, Handle};
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -17,6 +17,8 @@ pub(super) struct Attempt<'a> {
     /// Limit of each step; time in which a person types is not counted.
     pub limit: Duration,
     pub secrets: &'a Arc<dyn Secrets>,
+    /// What a person should know although it went well.
+    pub warnings: &'a Mutex<Vec<String>>,
 }
 
 /// TCP, the version lines, the key exchange's two, the service request.
@@ -34,7 +36,11 @@ impl Attempt<'_> {
             let (handle, count) = self.hop(jump, jumps.last()).await.map_err(|kind| through(jump, kind))?;
             round_trips += count + 2;
             // sshd turns Nagle's algorithm off only after a session was run: without this each request waits 40 ms.
-            self.within("a session on the jump host", async { Ok(touch(&handle).await) }).await?;
+            self.within("a session on the jump host", async {
+                touch(&handle).await;
+                Ok(())
+            })
+            .await?;
             jumps.push(handle);
         }
         let (handle, count) = self.hop(way, jumps.last()).await?;
@@ -85,6 +91,7 @@ impl Attempt<'_> {
     ) -> Result<Handle<Gate>, LinkErrorKind> {
         let gate = Gate::new(way);
         let refusal = gate.refusal();
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(gate.warnings());
         let config = client::Config {
             nodelay: true,
             preferred: gate.preferred(),

@@ -49,6 +49,11 @@ impl Gate {
         }
     }
 
+    /// Damaged lines of the known_hosts files.
+    pub(crate) fn warnings(&self) -> &[String] {
+        self.known.warnings()
+    }
+
     pub(crate) fn refusal(&self) -> Refusal {
         self.refusal.clone()
     }

@@ -15,7 +15,7 @@ use super::wire::{Reader, Writer};
 use gate::Gate;
 use russh::client::Handle;
 use russh::{ChannelMsg, Disconnect};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// An open and logged in connection, with those that it goes through.
@@ -23,6 +23,7 @@ pub(crate) struct SshSession {
     handle: Handle<Gate>,
     /// Kept for as long as the connection lives; nearest first.
     _jumps: Vec<Handle<Gate>>,
+    warnings: Vec<String>,
 }
 
 /// Connects and logs in; tries again where that may help. The number is the round trips that it takes by the protocol.
@@ -33,12 +34,18 @@ pub(crate) async fn open(
 ) -> Result<(SshSession, u64), LinkError> {
     let mut tries = 0;
     loop {
-        let attempt = attempt::Attempt { host: &endpoint.host, limit: endpoint.connect_timeout, secrets };
+        let warnings = Mutex::default();
+        let limit = endpoint.connect_timeout;
+        let attempt = attempt::Attempt { host: &endpoint.host, limit, secrets, warnings: &warnings };
         let failed = match attempt.connect(way).await {
             Ok((handle, jumps, round_trips)) => {
-                return Ok((SshSession { handle, _jumps: jumps }, round_trips));
+                let mut warnings = warnings.into_inner().unwrap_or_else(PoisonError::into_inner);
+                warnings.dedup();
+                return Ok((SshSession { handle, _jumps: jumps, warnings }, round_trips));
             }
-            Err(kind) => LinkError { host: endpoint.host.clone(), address: endpoint.address(), kind },
+            Err(kind) => {
+                LinkError { host: endpoint.host.clone(), address: endpoint.address(), kind: Box::new(kind) }
+            }
         };
         if tries >= endpoint.retries || !failed.is_worth_a_retry() {
             return Err(failed);
@@ -51,6 +58,10 @@ pub(crate) async fn open(
 }
 
 impl SshSession {
+    pub(crate) fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
     pub(crate) fn is_open(&self) -> bool {
         !self.handle.is_closed()
     }

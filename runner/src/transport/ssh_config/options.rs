@@ -101,7 +101,7 @@ mod tests {
         let problems = parse("v", "-L 1:a:2 -o Prot=2 -o").unwrap_err();
         let shown: Vec<_> = problems.iter().map(|problem| problem.message.as_str()).collect();
         assert_eq!(shown[0], "`v`: the ssh option `-L` is not understood");
-        assert!(shown.iter().any(|message| *message == "`v`: there is no ssh option `Prot`"), "{shown:?}");
+        assert!(shown.contains(&"`v`: there is no ssh option `Prot`"), "{shown:?}");
         assert!(problems.iter().any(|problem| problem.help.as_deref() == Some("did you mean `port`?")));
         assert!(shown.contains(&"`v`: `-o` has no value"));
         assert!(parse("v", "-o 'x").is_err());
