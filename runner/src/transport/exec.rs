@@ -111,7 +111,7 @@ impl Link {
             program.to_owned()
         };
         let command = who.command(&self.interpreter, &program, &prompt);
-        let mut wire = self.open(format!("LC_ALL=C; export LC_ALL; {command}")).await?;
+        let mut wire = self.open(command).await?;
         if asks || who.method == BecomeMethod::Su {
             let talk = self.answer_prompt(who, &mut wire, &prompt, &ready);
             let talk = tokio::time::timeout(self.connect_timeout, talk).await;

@@ -46,6 +46,17 @@ async fn sudo_without_a_password() {
 }
 
 #[tokio::test]
+async fn more_identities_than_channels() {
+    let (_server, host) = host("tuner ALL=(ALL) NOPASSWD: ALL\n", "").await;
+    for _ in 0..2 {
+        for user in ["root", "other", "loud", "daemon", "bin", "sys", "games", "man", "mail", "news", "proxy"]
+        {
+            assert_eq!(name(&host, &Identity::sudo(user)).await.unwrap(), user);
+        }
+    }
+}
+
+#[tokio::test]
 async fn sudo_with_a_password() {
     let (server, host) = host("Defaults timestamp_timeout=0\ntuner ALL=(ALL) ALL\n", "").await;
     let right = becoming(BecomeMethod::Sudo, "root", Some(PASSWORD));

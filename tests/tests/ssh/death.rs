@@ -69,6 +69,19 @@ async fn a_time_limit_ends_the_processes_on_the_host() {
 }
 
 #[tokio::test]
+async fn dropping_ends_the_sessions_on_the_host() {
+    let server = Sshd::start(&Setup::default());
+    let host = connect(server.way()).await;
+    run(&host, ":").await;
+    drop(host);
+    let begun = Instant::now();
+    while !server.sessions().is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", server.sessions());
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test]
 async fn closing_ends_the_sessions_on_the_host() {
     let server = Sshd::start(&Setup::default());
     let host = connect(server.way()).await;

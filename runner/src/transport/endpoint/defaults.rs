@@ -57,13 +57,14 @@ impl Defaults {
         self
     }
 
-    /// The settings that ssh_config gives a host. `file` is that of `-F`; `words` are the command line's options, which
-    /// `ssh -G` needs for its `Match` lines.
+    /// What is given, and the settings that ssh_config adds for a host. `file` is that of `-F`; `words` are what is
+    /// given as options of a command line, for `ssh -G`.
     pub(super) fn settings(
         &self,
         file: Option<&Path>,
         words: &[String],
         host: &str,
+        given: &Settings,
     ) -> Result<Settings, String> {
         let config = {
             let mut parsed = self.parsed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -75,14 +76,17 @@ impl Defaults {
             };
             Arc::clone(parsed.entry(file.map(Path::to_owned)).or_insert_with(|| Arc::new(read())))
         };
-        let unclear = match config.lookup(host) {
+        let unclear = match config.lookup(host, &self.user, given) {
             Ok(settings) => return Ok(settings),
             Err(unclear) => unclear,
         };
         let key = (words.to_vec(), host.to_owned());
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         let answer = answers.entry(key).or_insert_with(|| (self.ask)(words, host));
-        answer.clone().map_err(|why| format!("{} needs `ssh -G`: {why}", unclear.why))
+        let answer = answer.clone().map_err(|why| format!("{} needs `ssh -G`: {why}", unclear.why))?;
+        let mut settings = given.clone();
+        settings.add_all(&answer);
+        Ok(settings)
     }
 
     /// A path with `~/` at its start.

@@ -199,9 +199,9 @@ fn chain(list: &str, defaults: &Defaults, depth: usize) -> Result<Vec<SshWay>, V
             settings.add("proxyjump", "none");
             settings.add("proxycommand", "none");
         }
-        let of_config =
-            defaults.settings(None, &[], host).map_err(|why| vec![format!("jump host `{text}`: {why}")])?;
-        settings.add_all(&of_config);
+        let settings = defaults
+            .settings(None, &[], host, &settings)
+            .map_err(|why| vec![format!("jump host `{text}`: {why}")])?;
         let mut jump = way(host, &settings, defaults, depth + 1).map_err(|whys| {
             whys.iter().map(|why| format!("jump host `{text}`: {why}")).collect::<Vec<_>>()
         })?;

@@ -126,7 +126,7 @@ fn ssh_config_is_heeded_and_ssh_g_asked_once() {
         (way.jumps[0].shown().as_str(), &way.agent, way.jumps[0].agent.is_some()),
         ("jump@gw:22", &None, true)
     );
-    std::fs::write(home.join(".ssh/config"), "Host loop\nProxyJump loop\nMatch user x\nPort 1\n").unwrap();
+    std::fs::write(home.join(".ssh/config"), "Host loop\nProxyJump loop\nMatch exec true\nPort 1\n").unwrap();
     let defaults = defaults().ask_by(move |words, host| {
         assert_eq!((words, host), (["-o".to_owned(), "user=x".to_owned()].as_slice(), "h1"));
         count.fetch_add(1, std::sync::atomic::Ordering::SeqCst);

@@ -123,8 +123,8 @@ fn ssh_way(vars: &mut Vars<'_>, endpoint: &mut Endpoint, defaults: &Defaults) ->
         endpoint.retries = retries;
     }
     let mut settings = options.settings;
-    match defaults.settings(options.file.as_deref(), &options.words, &address) {
-        Ok(of_config) => settings.add_all(&of_config),
+    match defaults.settings(options.file.as_deref(), &options.words, &address, &settings) {
+        Ok(all) => settings = all,
         Err(why) => vars.problem(why, None),
     }
     if let Some(seconds) = settings.get("connecttimeout").filter(|text| *text != "none") {

@@ -132,6 +132,10 @@ fn through(jump: &SshWay, kind: LinkErrorKind) -> LinkErrorKind {
         | Kind::HostKeyChanged { .. }
         | Kind::HostKeyRevoked { .. }
         | Kind::Config(_)) => kind,
+        Kind::Auth { tried, offered, mut notes } => {
+            notes.push(format!("that was at the jump host {}", jump.shown()));
+            Kind::Auth { tried, offered, notes }
+        }
         other => Kind::Proxy(format!("jump host {}: {other}", jump.shown())),
     }
 }

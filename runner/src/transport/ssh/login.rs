@@ -12,6 +12,7 @@ use russh::client::{AuthResult, Handle, KeyboardInteractiveAuthResponse};
 use russh::keys::agent::AgentIdentity;
 use russh::keys::{Certificate, HashAlg, PrivateKeyWithHashAlg, PublicKey};
 use russh::{MethodKind, MethodSet};
+use std::path::Path;
 
 /// A login on one host.
 pub(super) struct Login<'a> {
@@ -58,8 +59,13 @@ impl Login<'_> {
     /// Tries until the host lets us in; the number is the round trips.
     pub(super) async fn run(&self, handle: &mut Handle<Gate>) -> Result<u64, LinkErrorKind> {
         let mut progress = Progress::default();
-        if self.steps(handle, &mut progress).await? {
-            return Ok(progress.round_trips);
+        match self.steps(handle, &mut progress).await {
+            Ok(true) => return Ok(progress.round_trips),
+            Ok(false) => {}
+            Err(LinkErrorKind::Closed(why)) if !progress.tried.is_empty() => {
+                progress.notes.push(format!("{why}; it may allow fewer tries, see `IdentitiesOnly`"));
+            }
+            Err(other) => return Err(other),
         }
         let offered = progress.offered.iter().flat_map(|set| set.iter());
         let offered = offered.map(|method| <&'static str>::from(method).to_owned()).collect();
@@ -108,6 +114,14 @@ impl Login<'_> {
         self.attempt.within("logging in", request).await
     }
 
+    async fn agent(
+        &self,
+        socket: &Path,
+        handle: &Handle<Gate>,
+    ) -> Result<Result<Agent, String>, LinkErrorKind> {
+        self.attempt.within("asking the agent", async { Ok(Agent::connect(socket, handle).await) }).await
+    }
+
     /// Files that were named, the agent's keys, then the default files.
     async fn keys(&self, handle: &mut Handle<Gate>, progress: &mut Progress) -> Result<bool, LinkErrorKind> {
         let named = read_all(&self.way.keys, &mut progress.notes);
@@ -115,7 +129,7 @@ impl Login<'_> {
         let mut certificates = keys::certificates(&named, &self.way.certificates, &mut progress.notes);
         certificates.extend(keys::certificates(&defaults, &[], &mut progress.notes));
         let mut agent = match &self.way.agent {
-            Some(socket) => match Agent::connect(socket, handle).await {
+            Some(socket) => match self.agent(socket, handle).await? {
                 Ok(agent) => Some(agent),
                 Err(note) => {
                     progress.notes.push(note);

@@ -1,5 +1,6 @@
 //! ssh_config files with their includes, and the settings that they give a host.
 use super::line::{self, Line};
+use super::matching::{Criteria, Subject};
 use super::{NeedsSshG, Settings, keywords};
 use crate::transport::known_hosts::pattern;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,8 @@ pub struct SshConfig {
 #[derive(Clone, Debug)]
 enum Item {
     Host(Vec<String>),
-    /// A `Match` that is not `Match all`, or something else that we do not understand, with its place.
+    Match(Criteria),
+    /// A `Match` that only ssh can judge, or something else that we do not understand, with its place.
     Unclear(String),
     Set(Line, String),
     Included(Vec<Item>),
@@ -34,30 +36,46 @@ impl SshConfig {
         Self { items }
     }
 
-    /// The settings for a host as the user names it.
-    pub fn lookup(&self, host: &str) -> Result<Settings, NeedsSshG> {
-        let mut settings = Settings::default();
-        walk(&self.items, host, true, &mut settings)?;
+    /// The settings for a host as the user names it, added to those of the command line. `local_user` is the user's
+    /// name here.
+    pub fn lookup(&self, host: &str, local_user: &str, given: &Settings) -> Result<Settings, NeedsSshG> {
+        let mut settings = given.clone();
+        let mut subject = Subject { host, local_user, last: false };
+        if walk(&self.items, &subject, true, &mut settings)? {
+            subject.last = true;
+            walk(&self.items, &subject, true, &mut settings)?;
+        }
         Ok(settings)
     }
 }
 
 /// Every `Host` line decides anew for what follows it; what an included file decides ends with it.
-fn walk(items: &[Item], host: &str, reached: bool, settings: &mut Settings) -> Result<(), NeedsSshG> {
+/// True if there is something that counts only when all is read a second time.
+fn walk(
+    items: &[Item],
+    subject: &Subject<'_>,
+    reached: bool,
+    settings: &mut Settings,
+) -> Result<bool, NeedsSshG> {
     let mut active = reached;
+    let mut again = false;
     for item in items {
         match item {
             Item::Host(patterns) => {
-                active = reached && pattern::list_matches(patterns.iter().map(String::as_str), host);
+                active = reached && pattern::list_matches(patterns.iter().map(String::as_str), subject.host);
+            }
+            Item::Match(criteria) => {
+                again |= reached && criteria.is_final();
+                active = reached && criteria.hold(subject, settings);
             }
             Item::Unclear(why) if reached => return Err(NeedsSshG { why: why.clone() }),
             Item::Unclear(_) => active = false,
-            Item::Included(items) => walk(items, host, active, settings)?,
+            Item::Included(items) => again |= walk(items, subject, active, settings)?,
             Item::Set(line, place) if active => set(line, place, settings)?,
             Item::Set(..) => {}
         }
     }
-    Ok(())
+    Ok(again)
 }
 
 fn set(line: &Line, place: &str, settings: &mut Settings) -> Result<(), NeedsSshG> {
@@ -112,10 +130,10 @@ fn parse(text: &str, file: &str, include: &mut dyn FnMut(&str) -> Vec<Item>) -> 
         };
         match line.keyword.as_str() {
             "host" => items.push(Item::Host(line.arguments)),
-            "match" if line.arguments.len() == 1 && line.arguments[0].eq_ignore_ascii_case("all") => {
-                items.push(Item::Host(vec!["*".into()]));
-            }
-            "match" => items.push(Item::Unclear(format!("{place}: `Match {}`", line.raw))),
+            "match" => items.push(match Criteria::parse(&line.arguments) {
+                Some(criteria) => Item::Match(criteria),
+                None => Item::Unclear(format!("{place}: `Match {}`", line.raw)),
+            }),
             "include" => {
                 let included = line.arguments.iter().flat_map(|argument| include(argument)).collect();
                 items.push(Item::Included(included));

@@ -4,6 +4,7 @@ mod ask;
 mod files;
 mod keywords;
 mod line;
+mod matching;
 pub mod options;
 #[cfg(test)]
 mod tests;
@@ -40,17 +41,16 @@ impl Settings {
     /// Sets a value, unless the keyword has one and does not gather.
     pub fn add(&mut self, keyword: &str, value: impl Into<String>) {
         let values = self.values.entry(keyword.to_owned()).or_default();
-        if values.is_empty() || keywords::gathers(keyword) {
-            values.push(value.into());
+        let value = value.into();
+        if values.is_empty() || (keywords::gathers(keyword) && !values.contains(&value)) {
+            values.push(value);
         }
     }
 
     /// Adds what `other` has beyond this.
     pub fn add_all(&mut self, other: &Settings) {
         for (keyword, values) in &other.values {
-            if keywords::gathers(keyword) || !self.values.contains_key(keyword) {
-                self.values.entry(keyword.clone()).or_default().extend(values.iter().cloned());
-            }
+            values.iter().for_each(|value| self.add(keyword, value));
         }
     }
 

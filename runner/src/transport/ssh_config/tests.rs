@@ -2,7 +2,11 @@
 use super::*;
 
 fn get(text: &str, host: &str, keyword: &str) -> Option<String> {
-    SshConfig::from_text(text).lookup(host).unwrap().get(keyword).map(str::to_owned)
+    SshConfig::from_text(text)
+        .lookup(host, "me", &Settings::default())
+        .unwrap()
+        .get(keyword)
+        .map(str::to_owned)
 }
 
 #[test]
@@ -16,23 +20,39 @@ fn the_first_value_counts() {
 
 #[test]
 fn identity_files_gather() {
-    let settings =
-        SshConfig::from_text("Host a\nIdentityFile one\nHost *\nIdentityFile \"two b\"").lookup("a").unwrap();
+    let settings = SshConfig::from_text("Host a\nIdentityFile one\nHost *\nIdentityFile \"two b\"")
+        .lookup("a", "me", &Settings::default())
+        .unwrap();
     assert_eq!(settings.all("identityfile"), ["one", "two b"]);
 }
 
 #[test]
 fn what_we_do_not_understand_needs_ssh_g() {
     for (text, why) in [
-        ("Port 1\nMatch host a\nPort 2", "config:2: `Match host a`"),
+        ("Port 1\nMatch exec \"true\"\nPort 2", "config:2: `Match exec \"true\"`"),
         ("Host *\nIdentityFile ${HOME}/x", "config:2: `${HOME}/x` names a variable of the environment"),
         ("Prot 1", "config:1: `prot` is not a keyword that is known here"),
         ("CanonicalizeHostname yes", "config:1: host names are made canonical"),
         ("User \"x", "config:1: a quote is not closed"),
     ] {
-        assert_eq!(SshConfig::from_text(text).lookup("a").unwrap_err().why, why);
+        assert_eq!(SshConfig::from_text(text).lookup("a", "me", &Settings::default()).unwrap_err().why, why);
     }
     assert_eq!(get("Host b\nPrton 3\nHost a\nPort 4\nMatch all\nUser x", "a", "user").unwrap(), "x");
+}
+
+#[test]
+fn matches_are_judged_where_that_is_possible() {
+    let text = "HostName %h.lab\nMatch final all\nPort 5\nUser late\nMatch host *.lab user root\nPort 1\n\
+        Match originalhost a,b !user root\nPort 2\nMatch localuser me !host a.lab\nPort 3";
+    let port = |host: &str, user: Option<&str>| {
+        let mut given = Settings::default();
+        user.into_iter().for_each(|user| given.add("user", user));
+        SshConfig::from_text(text).lookup(host, "me", &given).unwrap().get("port").map(str::to_owned).unwrap()
+    };
+    assert_eq!([port("a", Some("root")), port("a", None), port("c", None)], ["1", "2", "3"]);
+    let last = SshConfig::from_text("Match final all\nPort 5\nHost *\nUser x\nIdentityFile k");
+    let settings = last.lookup("a", "me", &Settings::default()).unwrap();
+    assert_eq!((settings.get("port"), settings.all("identityfile").len()), (Some("5"), 1));
 }
 
 #[test]
@@ -50,16 +70,16 @@ fn includes_are_read_where_they_stand() {
     )
     .unwrap();
     let config = SshConfig::read(Some(&main), None, &home);
-    let looped = config.lookup("a").unwrap_err();
+    let looped = config.lookup("a", "me", &Settings::default()).unwrap_err();
     assert!(looped.why.contains("includes go too deep"), "{looped:?}");
     std::fs::write(&main, "Host a\nInclude conf.d/*.conf conf.d/none\nHostName real\nHost *\nPort 1")
         .unwrap();
     let config = SshConfig::read(Some(&main), Some(&home.join("none")), &home);
-    let settings = config.lookup("a").unwrap();
+    let settings = config.lookup("a", "me", &Settings::default()).unwrap();
     let get = |keyword: &str| settings.get(keyword).unwrap_or_default();
     assert_eq!((get("user"), get("port"), get("hostname")), ("one", "2", "real"));
     assert_eq!(
-        config.lookup("z").unwrap().get("port"),
+        config.lookup("z", "me", &Settings::default()).unwrap().get("port"),
         Some("1"),
         "a Host line below an unmatched one never counts"
     );
@@ -83,7 +103,7 @@ fn we_read_as_ssh_does() {
     std::fs::write(&file, text).unwrap();
     let config = SshConfig::from_text(text);
     for host in ["h1", "h2", "h3", "x"] {
-        let ours = config.lookup(host).unwrap();
+        let ours = config.lookup(host, "me", &Settings::default()).unwrap();
         let arguments = ["-F".to_owned(), file.display().to_string()];
         let theirs = match ssh_g(&arguments, host) {
             Ok(theirs) => theirs,
