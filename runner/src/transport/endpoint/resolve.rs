@@ -1,6 +1,5 @@
 //! From settings to a login: tokens, paths, jump hosts.
 use super::{Defaults, NewKeys, SshWay};
-use crate::transport::shell::word::quote;
 use crate::transport::ssh_config::{Settings, is_yes};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -44,8 +43,14 @@ pub(super) fn way(
             Err(whys) => problems.extend(whys),
         },
         (Some(command), _) if command != "none" => {
-            // A value that is more than a plain name is quoted: it must not become part of the command.
-            way.proxy_command = Some(expand(command, name, &way, defaults, quote));
+            // Quotes cannot help: the command may have its own around a token. So, as ssh does, only plain values.
+            for (token, value) in [("%r", way.user.as_str()), ("%n", name), ("%u", &defaults.user)] {
+                if command.contains(token) && !is_plain(value) {
+                    problems
+                        .push(format!("`{value}` cannot stand for {token} in the ProxyCommand `{command}`"));
+                }
+            }
+            way.proxy_command = Some(expand(command, name, &way, defaults));
         }
         _ => {}
     }
@@ -57,6 +62,12 @@ fn is_address(text: &str) -> bool {
     !text.is_empty()
         && !text.starts_with('-')
         && text.chars().all(|letter| letter.is_alphanumeric() || ".-_:%".contains(letter))
+}
+
+/// Whether a value is no shell syntax in any place.
+fn is_plain(value: &str) -> bool {
+    !value.starts_with('-')
+        && value.chars().all(|letter| letter.is_ascii_alphanumeric() || "._:@+-%/".contains(letter))
 }
 
 fn number<T: std::str::FromStr>(
@@ -73,7 +84,7 @@ fn number<T: std::str::FromStr>(
 }
 
 /// The tokens of ssh_config that we know; others are left as they stand.
-fn expand(text: &str, name: &str, way: &SshWay, defaults: &Defaults, as_word: fn(&str) -> String) -> String {
+fn expand(text: &str, name: &str, way: &SshWay, defaults: &Defaults) -> String {
     let mut out = String::new();
     let mut letters = text.chars();
     while let Some(letter) = letters.next() {
@@ -83,12 +94,12 @@ fn expand(text: &str, name: &str, way: &SshWay, defaults: &Defaults, as_word: fn
         }
         match letters.next() {
             Some('%') => out.push('%'),
-            Some('h') => out.push_str(&as_word(&way.address)),
-            Some('n') => out.push_str(&as_word(name)),
+            Some('h') => out.push_str(&&way.address),
+            Some('n') => out.push_str(&name),
             Some('p') => out.push_str(&way.port.to_string()),
-            Some('r') => out.push_str(&as_word(&way.user)),
-            Some('u') => out.push_str(&as_word(&defaults.user)),
-            Some('d') => out.push_str(&as_word(&defaults.home.to_string_lossy())),
+            Some('r') => out.push_str(&&way.user),
+            Some('u') => out.push_str(&&defaults.user),
+            Some('d') => out.push_str(&&defaults.home.to_string_lossy()),
             Some(other) => out.extend(['%', other]),
             None => out.push('%'),
         }
@@ -97,7 +108,7 @@ fn expand(text: &str, name: &str, way: &SshWay, defaults: &Defaults, as_word: fn
 }
 
 fn path(text: &str, name: &str, way: &SshWay, defaults: &Defaults) -> PathBuf {
-    defaults.path(&expand(text, name, way, defaults, str::to_owned))
+    defaults.path(&expand(text, name, way, defaults))
 }
 
 fn keys(way: &mut SshWay, name: &str, settings: &Settings, defaults: &Defaults) {

@@ -95,10 +95,9 @@ fn all_problems_at_once() {
 fn roads_through_others() {
     let way1 = way(json!({"ansible_ssh_common_args": "-o ProxyJump=a@gw1:2201,[fe80::1]:2202"}));
     assert_eq!(way1.jumps.iter().map(SshWay::shown).collect::<Vec<_>>(), ["a@gw1:2201", "me@[fe80::1]:2202"]);
-    let way2 = way(
-        json!({"ansible_user": "we ird", "ansible_ssh_common_args": "-o 'ProxyCommand=ssh -W %h:%p -l %r gw%%'"}),
-    );
-    assert_eq!(way2.proxy_command.unwrap(), "ssh -W h1:22 -l 'we ird' gw%");
+    let through = |user: &str| json!({"ansible_user": user, "ansible_ssh_common_args": "-o \"ProxyCommand=ssh -W '%h:%p' -l '%r' gw%%\""});
+    assert_eq!(way(through("root")).proxy_command.unwrap(), "ssh -W 'h1:22' -l 'root' gw%");
+    assert!(problems(through("x'; reboot; '")).contains("cannot stand for %r in the ProxyCommand"));
 }
 
 fn defaults_of(home: &std::path::Path) -> Defaults {
