@@ -13,6 +13,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Mutex;
 
+/// At most so many shells are kept; the other channels are left for uploads.
+const SHELLS: usize = 5;
+
 /// A connection to one host. It may be shared; frames of one identity wait for each other, identities do not.
 pub struct Connection {
     link: Arc<Link>,
@@ -35,7 +38,6 @@ impl Connection {
             endpoint.address(),
             endpoint.interpreter.clone(),
             endpoint.connect_timeout,
-            secrets,
             opener,
         );
         link.counters.round_trips(round_trips);
@@ -52,12 +54,18 @@ impl Connection {
         &self.link.address
     }
 
+    /// What a person should know although it went well: damaged lines of known_hosts files, each with `file:line`.
+    pub fn warnings(&self) -> &[String] {
+        self.link.warnings()
+    }
+
     /// Whether the connection still stands, as far as it is known without asking the host.
     pub fn is_open(&self) -> bool {
         self.link.is_open()
     }
 
-    /// The interpreter of an identity, started if there is none or it has ended.
+    /// The interpreter of an identity, started if there is none or it has ended. What must stay in its session (the
+    /// host's lock) stays for as long as the caller keeps the shell and [`Shell::session`] is the same.
     pub async fn shell(&self, identity: &Identity) -> Result<Arc<Shell>, LinkError> {
         let mut shells = self.shells.lock().await;
         if let Some(shell) = shells.get(identity)
@@ -66,6 +74,12 @@ impl Connection {
             return Ok(Arc::clone(shell));
         }
         shells.remove(identity);
+        if shells.len() >= SHELLS {
+            // Somebody who holds a shell may hold the host's lock by it, so only idle ones nobody holds go.
+            let idle =
+                shells.iter().find(|(_, shell)| Arc::strong_count(shell) == 1).map(|(who, _)| who.clone());
+            idle.and_then(|who| shells.remove(&who));
+        }
         let shell = Arc::new(Shell::start(&self.link, identity).await?);
         shells.insert(identity.clone(), Arc::clone(&shell));
         Ok(shell)

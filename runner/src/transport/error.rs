@@ -11,7 +11,7 @@ pub struct LinkError {
     /// Where it was looked for: `user@address:port`, or `local`.
     pub address: String,
     /// What happened.
-    pub kind: LinkErrorKind,
+    pub kind: Box<LinkErrorKind>,
 }
 
 /// What happened.
@@ -121,7 +121,7 @@ impl LinkError {
     /// The next step for a person, if there is one.
     pub fn help(&self) -> Option<String> {
         use LinkErrorKind as Kind;
-        let help = match &self.kind {
+        let help = match &*self.kind {
             Kind::Resolve(_) => "set `ansible_host` to an address, or the name to one that resolves".into(),
             Kind::Refused => "is sshd running there, and is `ansible_port` right?".into(),
             Kind::ConnectTimeout { .. } => "check the address and firewalls, or raise `ansible_timeout`".into(),
@@ -173,7 +173,7 @@ impl LinkError {
     pub fn is_worth_a_retry(&self) -> bool {
         use LinkErrorKind as Kind;
         matches!(
-            self.kind,
+            *self.kind,
             Kind::Refused
                 | Kind::Unreachable(_)
                 | Kind::ConnectTimeout { .. }
@@ -186,7 +186,7 @@ impl LinkError {
     pub fn is_unreachable(&self) -> bool {
         use LinkErrorKind as Kind;
         !matches!(
-            self.kind,
+            *self.kind,
             Kind::CommandTimeout { .. }
                 | Kind::BecomeDenied { .. }
                 | Kind::BecomePassword { .. }
@@ -282,12 +282,12 @@ mod tests {
         let error = LinkError {
             host: "osd1".into(),
             address: "root@10.0.0.1:2222".into(),
-            kind: LinkErrorKind::HostKeyUnknown {
+            kind: Box::new(LinkErrorKind::HostKeyUnknown {
                 fingerprint: "SHA256:abc".into(),
                 algorithm: "ssh-ed25519".into(),
                 file: "/root/.ssh/known_hosts".into(),
                 name: "[10.0.0.1]:2222".into(),
-            },
+            }),
         };
         let help = error.help().unwrap();
         assert!(help.contains("ssh-keyscan -p 2222 10.0.0.1 >> /root/.ssh/known_hosts"), "{help}");

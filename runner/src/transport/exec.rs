@@ -29,7 +29,6 @@ pub(crate) struct Link {
     pub interpreter: String,
     pub connect_timeout: Duration,
     pub counters: Counters,
-    pub secrets: Arc<dyn Secrets>,
     opener: Opener,
     channels: Arc<Semaphore>,
 }
@@ -54,15 +53,14 @@ impl Link {
         address: String,
         interpreter: String,
         connect_timeout: Duration,
-        secrets: Arc<dyn Secrets>,
         opener: Opener,
     ) -> Self {
         let (counters, channels) = (Counters::default(), Arc::new(Semaphore::new(CHANNELS)));
-        Self { host, address, interpreter, connect_timeout, counters, secrets, opener, channels }
+        Self { host, address, interpreter, connect_timeout, counters, opener, channels }
     }
 
     pub(crate) fn error(&self, kind: LinkErrorKind) -> LinkError {
-        LinkError { host: self.host.clone(), address: self.address.clone(), kind }
+        LinkError { host: self.host.clone(), address: self.address.clone(), kind: Box::new(kind) }
     }
 
     /// Whether the connection below is still there.
@@ -70,6 +68,14 @@ impl Link {
         match &self.opener {
             Opener::Local => true,
             Opener::Ssh(session) => session.is_open(),
+        }
+    }
+
+    /// Damaged lines of known_hosts files.
+    pub(crate) fn warnings(&self) -> &[String] {
+        match &self.opener {
+            Opener::Local => &[],
+            Opener::Ssh(session) => session.warnings(),
         }
     }
 
@@ -105,7 +111,7 @@ impl Link {
             program.to_owned()
         };
         let command = who.command(&self.interpreter, &program, &prompt);
-        let mut wire = self.open(format!("LC_ALL=C; export LC_ALL; {command}")).await?;
+        let mut wire = self.open(command).await?;
         if asks || who.method == BecomeMethod::Su {
             let talk = self.answer_prompt(who, &mut wire, &prompt, &ready);
             let talk = tokio::time::timeout(self.connect_timeout, talk).await;

@@ -68,25 +68,25 @@ impl Become {
     }
 
     /// The command line that runs `program` (shell text) by `interpreter` (words that need no quotes) as that user.
-    /// `prompt` is what sudo shows before it reads the password from stdin.
+    /// `prompt` is what sudo shows before it reads the password from stdin. The language is fixed by `env`, which any
+    /// login shell understands: the programs' words are read when they refuse.
     pub(crate) fn command(&self, interpreter: &str, program: &str, prompt: &str) -> String {
         let exe = quote(self.exe.as_deref().unwrap_or(self.method.name()));
         let flags = self.flags.iter().map(|flag| format!(" {}", quote(flag))).collect::<String>();
         let (user, run) = (quote(&self.user), format!("{interpreter} -c {}", quote(program)));
         match self.method {
             BecomeMethod::Sudo if self.password.is_some() => {
-                format!("exec {exe} -H -S -p {}{flags} -u {user} -- {run}", quote(prompt))
+                format!("exec env LC_ALL=C {exe} -H -S -p {}{flags} -u {user} -- {run}", quote(prompt))
             }
-            BecomeMethod::Sudo => format!("exec {exe} -H -n{flags} -u {user} -- {run}"),
-            // The language is fixed, since su's prompt cannot be chosen and is recognised by its word. `-s` is given
-            // because accounts of daemons have nologin as their shell.
+            BecomeMethod::Sudo => format!("exec env LC_ALL=C {exe} -H -n{flags} -u {user} -- {run}"),
+            // Accounts of daemons have nologin as their shell.
             BecomeMethod::Su => {
                 format!(
-                    "LC_ALL=C; export LC_ALL; exec {exe}{flags} -s /bin/sh -c {} {user}",
+                    "exec env LC_ALL=C {exe}{flags} -s /bin/sh -c {} {user}",
                     quote(&format!("exec {run}"))
                 )
             }
-            BecomeMethod::Doas => format!("exec {exe} -n{flags} -u {user} {run}"),
+            BecomeMethod::Doas => format!("exec env LC_ALL=C {exe} -n{flags} -u {user} {run}"),
         }
     }
 }

@@ -9,10 +9,12 @@ pub mod endpoint;
 mod error;
 mod exec;
 mod identity;
+pub mod known_hosts;
 mod local;
 mod secret;
 pub mod shell;
 mod ssh;
+pub mod ssh_config;
 mod wire;
 
 pub use connection::Connection;

@@ -34,7 +34,7 @@ async fn an_endless_stream_ends_by_the_time_limit() {
     let (before, begun) = (resident(), Instant::now());
     let script = Script::new("cat /dev/urandom & cat /dev/urandom >&2").timeout(Duration::from_secs(1));
     let error = host.run(&Identity::Login, &script).await.unwrap_err();
-    assert_eq!(error.kind, LinkErrorKind::CommandTimeout { after: Duration::from_secs(1), ended: true });
+    assert_eq!(*error.kind, LinkErrorKind::CommandTimeout { after: Duration::from_secs(1), ended: true });
     assert!(begun.elapsed() < Duration::from_secs(6));
     assert!(resident() < before + 30 * 1024, "{} KiB, before {before}", resident());
     assert_eq!(run(&host, "exit 5").await.rc, 5, "the next script gets a new shell");

@@ -17,7 +17,7 @@ async fn a_time_limit_ends_the_processes() {
         let error =
             host.run(&Identity::Login, &script.timeout(Duration::from_millis(500))).await.unwrap_err();
         let after = Duration::from_millis(500);
-        assert_eq!(error.kind, LinkErrorKind::CommandTimeout { after, ended: true }, "{interpreter}");
+        assert_eq!(*error.kind, LinkErrorKind::CommandTimeout { after, ended: true }, "{interpreter}");
         assert_eq!(error.to_string(), "here (local): timed out after 500ms: its processes were ended");
         let pid = std::fs::read_to_string(&file).unwrap();
         std::fs::remove_file(&file).unwrap();

@@ -1,5 +1,6 @@
 //! The sh protocol on this machine's dash, bash and busybox ash.
 mod floods;
+mod forks;
 mod frames;
 mod lifetime;
 mod uploads;

@@ -132,6 +132,26 @@ async fn hostile_file_names_are_names() {
 }
 
 #[tokio::test]
+async fn a_value_in_the_place_of_a_command_is_a_name() {
+    for interpreter in INTERPRETERS {
+        let host = open(interpreter).await;
+        for name in ["if", "A=/b", "{", "!", "case", "2", "a;b", "$(true)"] {
+            let answer = run(
+                &host,
+                &format!("{} 2>/dev/null; s a $?; echo \"<$A>\"; s b 0", literal(name.as_bytes()).unwrap()),
+            )
+            .await;
+            assert_eq!(
+                answer.section("a").and_then(|section| section.rc),
+                Some(127),
+                "{interpreter}: {name} {answer:?}"
+            );
+            assert_eq!(answer.section("b").map(|section| section.stdout.text()), Some("<>\n".into()));
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_failed_print_is_seen() {
     for interpreter in INTERPRETERS {
         let host = open(interpreter).await;

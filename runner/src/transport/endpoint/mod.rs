@@ -1,4 +1,15 @@
 //! Where a host is and how to log in: what the inventory and ssh_config say, resolved.
+mod becoming;
+mod defaults;
+mod resolve;
+#[cfg(test)]
+mod tests;
+mod vars;
+
+pub use becoming::{Wish, identity};
+pub use defaults::Defaults;
+pub use vars::from_vars;
+
 use super::secret::Secret;
 use std::fmt;
 use std::future::Future;
@@ -21,6 +32,8 @@ pub struct Endpoint {
     pub connect_timeout: Duration,
     /// How often connecting is tried again.
     pub retries: u32,
+    /// What a person should know of how the variables were understood.
+    pub notes: Vec<String>,
 }
 
 /// How a host is reached.
@@ -43,8 +56,11 @@ pub struct SshWay {
     pub user: String,
     /// Login password.
     pub password: Option<Secret>,
-    /// Private key files in the order in which they are tried; files that are not there are passed over.
+    /// Private key files that were named, in the order in which they are tried, before the agent's other keys; files
+    /// that are not there are passed over.
     pub keys: Vec<PathBuf>,
+    /// Private key files that are tried last, after the agent's.
+    pub default_keys: Vec<PathBuf>,
     /// Certificates beside those that stand next to a key (`KEY-cert.pub`).
     pub certificates: Vec<PathBuf>,
     /// Of the agent's keys, only those that are in `keys` too.
@@ -108,6 +124,7 @@ impl Endpoint {
             interpreter: "sh".into(),
             connect_timeout: Duration::from_secs(10),
             retries: 0,
+            notes: Vec::new(),
         }
     }
 
@@ -129,6 +146,7 @@ impl SshWay {
             user: user.into(),
             password: None,
             keys: Vec::new(),
+            default_keys: Vec::new(),
             certificates: Vec::new(),
             identities_only: false,
             agent: None,
@@ -138,7 +156,7 @@ impl SshWay {
             host_key_alias: None,
             jumps: Vec::new(),
             proxy_command: None,
-            keepalive: None,
+            keepalive: Some(Duration::from_secs(20)),
             keepalive_max: 3,
             methods: None,
             dial: None,

@@ -16,11 +16,11 @@ use super::split::Mark;
 /// Scripts up to this size go as lines; in bytes. At 0.3 µs a byte a fork and exec costs about as much.
 const LINES_LIMIT: usize = 3072;
 
-/// The loop. Its functions: `s TAG RC` ends a section, `b TAG` begins one whose cap is not the default.
+/// The loop. `${IFS#??}` is a newline: the third of space, tab, newline. Its functions: `s TAG RC` ends a section, `b TAG` begins one whose cap is not the default.
 pub(crate) const LOOP: &str = concat!(
     r#"LC_ALL=C; export LC_ALL; umask 022; unset ENV BASH_ENV CDPATH HISTFILE; "#,
     r#"PATH="${PATH:-/usr/local/bin:/usr/bin:/bin}:/usr/local/sbin:/usr/sbin:/sbin"; export PATH; cd /; "#,
-    r#"IFS= read -r _m || exit 0; _n=$(printf "\n."); _n=${_n%.}; "#,
+    r#"IFS= read -r _m || exit 0; _n=${IFS#??}; "#,
     r#"_p() { printf "\036%s %s\n" "$_m" "$*"; printf "\036%s %s\n" "$_m" "$*" >&2; }; "#,
     r#"s() { _p s "$1" "$2"; }; b() { _p b "$1"; }; "#,
     r#"{ read -r _a _a _a _a _g _a < /proc/$$/stat; } 2>/dev/null; "#,

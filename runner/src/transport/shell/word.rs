@@ -21,9 +21,10 @@ impl std::error::Error for NulByte {}
 
 /// One single-quoted word. Only for text without NUL; for anything unknown use [`literal`].
 pub fn quote(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=@,+%".contains(&byte);
-    // A leading `=`, `~` or `-` is safe in quotes only, or not ours to judge; a bare word keeps logs readable.
-    if !text.is_empty() && text.bytes().all(plain) && !text.starts_with(['=', '%', '+']) {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:@,+%".contains(&byte);
+    // Bare words keep logs readable. A reserved word (`if`), an assignment (`A=b`), or a number before `>` would be
+    // syntax, so a word is left bare only if it has a sign that none of these has.
+    if text.bytes().all(plain) && text.contains(['/', '-', '.']) && !text.starts_with(['%', '+']) {
         return text.to_owned();
     }
     format!("'{}'", text.replace('\'', r"'\''"))
@@ -92,6 +93,9 @@ mod tests {
         assert_eq!(quote(""), "''");
         assert_eq!(quote("it's $(x)"), r"'it'\''s $(x)'");
         assert_eq!(quote("~root"), "'~root'");
+        for syntax in ["if", "A=/b", "2", "time", "{", "!", "%1", "+x"] {
+            assert_eq!(quote(syntax), format!("'{syntax}'"));
+        }
         assert_eq!(literal("é\n\n".as_bytes()).unwrap(), "\"$(printf '\\303\\251')\"'\n\n'");
         assert_eq!(literal(b"a\0b"), Err(NulByte));
     }
