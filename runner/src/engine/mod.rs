@@ -1,7 +1,11 @@
 //! Probe, plan, execute, verify.
 pub mod batch;
 pub mod carrier;
+pub mod links;
+pub mod next;
 pub mod probe;
+pub mod run;
 pub mod target;
+pub mod undo;
 pub mod vocabulary;
 pub mod walk;

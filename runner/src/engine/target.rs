@@ -3,6 +3,7 @@ use crate::engine::walk::{Key, Ran};
 use crate::inventory::HostId;
 use crate::transport::{Become, Identity};
 use modules::vocabulary::{Facts, Identity as Who, Read, Seen};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -16,7 +17,8 @@ pub struct Target {
 }
 
 /// As whom tasks act.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Acting {
     /// The user that logs in.
     #[default]

@@ -54,6 +54,8 @@ pub enum Record {
         user: String,
         /// Its number.
         uid: u32,
+        /// As whom the run acts there.
+        acting: serde_json::Value,
     },
     /// A batch will be sent. Written and synced before; with the ways back.
     Prepared {

@@ -3,7 +3,7 @@ use super::prepared::Batch;
 use super::text::STALE;
 use crate::engine::probe::{call_text, path_word};
 use crate::transport::shell::word::literal;
-use modules::vocabulary::{HostPath, Kind, Node, Read, Seen};
+use modules::vocabulary::{HostPath, Kind, Match, Node, Read, Seen};
 use std::fmt::Write as _;
 
 /// Writes the comparison. Where something is unlike, section `stale.N` holds what was seen, and the script ends.
@@ -15,7 +15,8 @@ pub(super) fn write(batch: &Batch, out: &mut String) -> Result<(), String> {
     out.push_str("_st=\n");
     for (index, folded) in batch.steps.iter().enumerate() {
         let step = &folded.step;
-        let Some(look) = &step.look else { continue };
+        // What moves on its own is compared with what is seen right before the act.
+        let Some(look) = step.look.as_ref().filter(|_| step.after != Match::Changed) else { continue };
         match (look, &step.before) {
             (Read::File { path, .. } | Read::Stat(path), Seen::Absent) => {
                 let word = path_word(path)?;

@@ -29,6 +29,9 @@ pub struct BatchReport {
     /// The acts by step; none for those that were not reached.
     #[serde(default)]
     pub acts: Vec<Option<ActDone>>,
+    /// What was seen right before the acts, where an act must change it.
+    #[serde(default, with = "pairs", skip_serializing_if = "BTreeMap::is_empty")]
+    pub evidence: BTreeMap<Read, Seen>,
     /// What was seen afterwards.
     #[serde(default, with = "pairs")]
     pub seen: BTreeMap<Read, Seen>,
@@ -82,7 +85,8 @@ impl BatchReport {
         for read in round.again {
             seen.insert(read, Seen::Failed("it changed while it was looked at".to_owned()));
         }
-        Ok(Self { acts, seen, ..Self::default() })
+        let evidence = super::text::evidence(batch).answers("b.", answer)?.seen;
+        Ok(Self { acts, seen, evidence, ..Self::default() })
     }
 
     /// Whether nothing was written.
@@ -104,7 +108,11 @@ impl BatchReport {
         let seen = step.look.as_ref().and_then(|look| self.look(look));
         match (&step.look, seen) {
             (None, _) => Verdict::Proven,
-            (Some(_), Some(seen)) if step.after.holds(seen) => Verdict::Proven,
+            (Some(look), Some(seen))
+                if step.after.proves(self.evidence.get(look).unwrap_or(&step.before), seen) =>
+            {
+                Verdict::Proven
+            }
             (Some(_), Some(seen)) => Verdict::Failed(format!(
                 "{} was acted on, but what is seen afterwards is not what was asked for: {}",
                 step.claim,

@@ -6,7 +6,7 @@ use super::place::{Place, Placing};
 use super::prepared::{Batch, Prepared};
 use crate::engine::probe::{Reads, call_text, path_word};
 use crate::transport::shell::word::{emit, literal, quote};
-use modules::vocabulary::{Act, Content, HostPath, Image, Meta, Owner, Read, Step};
+use modules::vocabulary::{Act, Content, HostPath, Image, Match, Meta, Owner, Read, Step};
 use std::fmt::Write as _;
 
 /// Exit status of a script that found something stale, and wrote nothing.
@@ -51,6 +51,7 @@ pub fn text(prepared: &Prepared, base: &str) -> Result<Text, String> {
     back_text::write(batch, &mut body)?;
     sync(&placing, &mut body)?;
     compare_text::write(batch, &mut body)?;
+    body.push_str(&evidence(batch).text("b.")?);
     for (index, folded) in batch.steps.iter().enumerate() {
         act(index, &folded.step, &placing, &mut body)?;
     }
@@ -61,6 +62,13 @@ pub fn text(prepared: &Prepared, base: &str) -> Result<Text, String> {
     }
     body.push_str("[ $_ok = 1 ]\n");
     Ok(Text { script: locked(&body, prepared.run(), base), looks, uploads })
+}
+
+/// What is looked at right before the acts: what an act must change to prove that it happened.
+pub fn evidence(batch: &Batch) -> Reads {
+    let changed = batch.steps.iter().filter(|folded| folded.step.after == Match::Changed);
+    let reads: Vec<&Read> = changed.filter_map(|folded| folded.step.look.as_ref()).collect();
+    Reads::new(reads)
 }
 
 /// What is looked at after the acts: each step's own look, and what the tasks ask again.

@@ -1,0 +1,163 @@
+//! What a host does next: the first batch of a walk, or why there is none.
+use super::target::Target;
+use super::undo::activation_step;
+use super::walk::{Planned, What};
+use crate::diagnostic::Diagnostic;
+use modules::vocabulary::{Act, Activation, Change, Step, TaskId};
+use std::collections::BTreeSet;
+
+/// What a host does next.
+#[derive(Debug)]
+pub enum Next {
+    /// Nothing: its part is over.
+    Nothing,
+    /// These tasks, in one batch.
+    Batch(Box<Group>),
+    /// It waits: for seconds, or for a person where none are given.
+    Pause {
+        /// The task.
+        at: usize,
+        /// Seconds.
+        seconds: Option<f64>,
+        /// What the person is asked.
+        prompt: Option<String>,
+    },
+    /// A task waits for something that no batch of this host brings.
+    Stuck {
+        /// The task.
+        at: usize,
+        /// What it waits for.
+        on: String,
+    },
+    /// A task has failed.
+    Failed {
+        /// The task.
+        at: usize,
+        /// Why.
+        problem: Box<Diagnostic>,
+    },
+}
+
+/// Tasks that go in one batch.
+#[derive(Debug)]
+pub struct Group {
+    /// Whom they act on.
+    pub target: Target,
+    /// Their places in the walk.
+    pub members: Vec<usize>,
+    /// The first place after it.
+    pub end: usize,
+    /// The steps in order, by the order of the tasks.
+    pub steps: Vec<(TaskId, Step)>,
+    /// The activations among the steps.
+    pub activations: Vec<Activation>,
+    /// Activations that are owed afterwards: restarts and reboots.
+    pub owed: BTreeSet<Activation>,
+    /// Seconds to wait before it.
+    pub delay: Option<f64>,
+    /// How long the host may work on it, in seconds.
+    pub timeout: Option<u64>,
+    /// Whether every later task is decided and asks for nothing.
+    pub last: bool,
+}
+
+/// The first thing that a walk asks for.
+pub fn next(planned: &[Planned]) -> Next {
+    let mut members: Vec<usize> = Vec::new();
+    let mut end = planned.len();
+    for (at, task) in planned.iter().enumerate() {
+        let first = members.first().map(|first| &planned[*first]);
+        match &task.what {
+            What::Change(_) => {
+                let joins =
+                    first.is_none_or(|first| first.target == task.target && first.fence == task.fence);
+                if !joins || (task.delay.is_some() && first.is_some()) {
+                    end = at;
+                    break;
+                }
+                members.push(at);
+                if task.ends_batch {
+                    end = at + 1;
+                    break;
+                }
+            }
+            What::Late { on } if first.is_none() => return Next::Stuck { at, on: on.clone() },
+            What::Pause { seconds, prompt } if first.is_none() => {
+                return Next::Pause { at, seconds: *seconds, prompt: prompt.clone() };
+            }
+            What::Failed(problem) if first.is_none() => return Next::Failed { at, problem: problem.clone() },
+            What::Late { .. } | What::Pause { .. } | What::Failed(_) => {
+                end = at;
+                break;
+            }
+            _ => {}
+        }
+    }
+    if members.is_empty() {
+        return Next::Nothing;
+    }
+    Next::Batch(Box::new(group(planned, members, end)))
+}
+
+fn group(planned: &[Planned], members: Vec<usize>, end: usize) -> Group {
+    let first = &planned[members[0]];
+    let mut steps = Vec::new();
+    let mut pending: BTreeSet<Activation> = BTreeSet::new();
+    let mut activations = Vec::new();
+    let mut owed = BTreeSet::new();
+    let mut last_task = TaskId(first.order);
+    for member in &members {
+        let task = &planned[*member];
+        let What::Change(change) = &task.what else { continue };
+        let order = TaskId(task.order);
+        // What reads the regenerated state comes after it: units are started with the settings that were just put.
+        if needs_activation(change) {
+            activate(&mut pending, &mut activations, last_task, &mut steps);
+        }
+        steps.extend(change.steps.iter().map(|step| (order, step.clone())));
+        for activation in &change.then {
+            match activation {
+                Activation::Restart(_) | Activation::GuestCycle(_) | Activation::Reboot => {
+                    owed.insert(activation.clone());
+                }
+                _ => {
+                    pending.insert(activation.clone());
+                }
+            }
+        }
+        last_task = order;
+    }
+    activate(&mut pending, &mut activations, last_task, &mut steps);
+    let rest = planned[end..].iter().all(|task| {
+        !matches!(task.what, What::Change(_) | What::Late { .. } | What::Pause { .. } | What::Failed(_))
+    });
+    Group {
+        target: first.target.clone(),
+        end,
+        steps,
+        activations,
+        owed,
+        delay: first.delay,
+        timeout: members.iter().filter_map(|member| planned[*member].timeout).max(),
+        last: rest && !planned[*members.last().unwrap_or(&0)].ends_batch,
+        members,
+    }
+}
+
+fn needs_activation(change: &Change) -> bool {
+    change.steps.iter().any(|step| {
+        matches!(&step.act, Act::Call { row, .. } if row.name.starts_with("systemctl-") || row.name == "reboot")
+    })
+}
+
+fn activate(
+    pending: &mut BTreeSet<Activation>,
+    done: &mut Vec<Activation>,
+    task: TaskId,
+    steps: &mut Vec<(TaskId, Step)>,
+) {
+    for activation in std::mem::take(pending) {
+        steps.extend(activation_step(&activation).map(|step| (task, step)));
+        done.push(activation);
+    }
+}
