@@ -446,3 +446,42 @@ fn tasks_are_listed_as_ansible_lists_them() {
     }
     assert_eq!(sections, 8);
 }
+
+/// The modules that the runner has, with their own schemas.
+fn real() -> Vocabulary {
+    Vocabulary::new(modules::ALL.iter().map(Known::of))
+}
+
+#[test]
+fn the_examples_of_all_modules_are_good_tasks() {
+    let vocabulary = real();
+    let mut wrong = Vec::new();
+    for entry in modules::ALL {
+        let example = entry.example.trim();
+        // A task stands alone in some examples, and as the member of a list in others.
+        let bare = !example.starts_with("- ");
+        let lines = example.lines().enumerate().map(|(at, line)| match (bare, at) {
+            (true, 0) => format!("    - {line}\n"),
+            (true, _) => format!("      {line}\n"),
+            (false, _) => format!("    {line}\n"),
+        });
+        let indented: String = lines.collect();
+        let text = format!("- hosts: all\n  tasks:\n{indented}");
+        let files = Memory::new([("site.yml", text.as_str())]);
+        if let Err(problems) = Loader::new(&files, &vocabulary, Vec::new()).load("site.yml") {
+            wrong.push(format!("{}:\n{}", entry.name, crate::report::diagnostic::render(&problems, false)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn real_playbooks_fit_the_real_modules() {
+    let vocabulary = real();
+    for name in ["site.yml", "site-loop.yml"] {
+        let path = data("playbooks/site").join(name);
+        if let Err(problems) = Loader::new(&Disk, &vocabulary, Vec::new()).load(&path.to_string_lossy()) {
+            panic!("{name}: {}", crate::report::diagnostic::render(&problems, false));
+        }
+    }
+}

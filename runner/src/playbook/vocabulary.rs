@@ -136,17 +136,18 @@ const COLLECTIONS: [&str; 7] = [
     "tunerun",
 ];
 
-/// Ansible's names for modules that have another name here.
-const RENAMED: [(&str, &str); 9] = [
+/// Ansible's names for modules that have another name here; of several the first that there is counts.
+const RENAMED: [(&str, &str); 10] = [
     ("systemd", "systemd_unit"),
     ("systemd_service", "systemd_unit"),
     ("apt", "package"),
     ("dnf", "package"),
+    ("dnf5", "dnf"),
     ("dnf5", "package"),
+    ("yum", "dnf"),
     ("yum", "package"),
-    ("gather_facts", "setup"),
     ("zypper", "package"),
-    ("community.general.ini_file", "ini_file"),
+    ("gather_facts", "setup"),
 ];
 
 const OUT: &str = "it is no part of tuning";
@@ -286,8 +287,8 @@ impl Vocabulary {
 
     fn find(&self, short: &str) -> Option<&Known> {
         self.known.get(short).or_else(|| {
-            let (_, target) = RENAMED.iter().find(|(name, _)| *name == short)?;
-            self.known.get(*target)
+            let mut targets = RENAMED.iter().filter(|(name, _)| *name == short).map(|(_, target)| target);
+            targets.find_map(|target| self.known.get(*target))
         })
     }
 }
