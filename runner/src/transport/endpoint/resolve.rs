@@ -94,12 +94,12 @@ fn expand(text: &str, name: &str, way: &SshWay, defaults: &Defaults) -> String {
         }
         match letters.next() {
             Some('%') => out.push('%'),
-            Some('h') => out.push_str(&&way.address),
-            Some('n') => out.push_str(&name),
+            Some('h') => out.push_str(&way.address),
+            Some('n') => out.push_str(name),
             Some('p') => out.push_str(&way.port.to_string()),
-            Some('r') => out.push_str(&&way.user),
-            Some('u') => out.push_str(&&defaults.user),
-            Some('d') => out.push_str(&&defaults.home.to_string_lossy()),
+            Some('r') => out.push_str(&way.user),
+            Some('u') => out.push_str(&defaults.user),
+            Some('d') => out.push_str(&defaults.home.to_string_lossy()),
             Some(other) => out.extend(['%', other]),
             None => out.push('%'),
         }
