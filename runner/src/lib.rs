@@ -2,7 +2,6 @@
 //!
 //! The library never prints, never exits and never reads the environment: that is left to the binary.
 
-pub mod cli;
 pub mod diagnostic;
 pub mod engine;
 pub mod inventory;

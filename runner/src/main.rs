@@ -1,2 +1,8 @@
 //! The `tunerun` command.
-fn main() {}
+mod cli;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::main()
+}

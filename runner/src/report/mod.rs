@@ -2,3 +2,6 @@
 
 pub mod diagnostic;
 pub mod event;
+pub mod paint;
+pub mod plan;
+pub mod terminal;

@@ -1,0 +1,257 @@
+//! From the command line to a scene: the playbook, its hosts, its prompts.
+use super::exit::Exit;
+use super::load::{Hosts, limited, templates};
+use super::term;
+use serde_json::Value as Json;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tunerun::diagnostic::{Diagnostic, Problems, Severity};
+use tunerun::engine::vocabulary::vocabulary;
+use tunerun::engine::walk::{Asked, Scene};
+use tunerun::inventory::{HostId, Inventory, Unselection};
+use tunerun::playbook::{Disk, Loader, Play, Playbook, Selection};
+use tunerun::template::{Templates, Var};
+
+static DISK: Disk = Disk;
+
+/// A loader of playbooks with all modules.
+pub fn loader() -> Loader<'static> {
+    let roles = std::env::var("TUNERUN_ROLES_PATH").unwrap_or_default();
+    let roles = roles.split(':').filter(|path| !path.is_empty()).map(str::to_owned).collect();
+    Loader::new(&DISK, vocabulary(), roles)
+}
+
+/// Loads a playbook; tells its problems.
+pub fn playbook(loader: &Loader<'static>, path: &Path) -> Result<Playbook, Exit> {
+    match loader.load(&path.display().to_string()) {
+        Ok(playbook) => {
+            term::problems(&playbook.warnings);
+            Ok(playbook)
+        }
+        Err(problems) => {
+            term::problems(&problems);
+            Err(Exit::Wrong)
+        }
+    }
+}
+
+/// The folder of a playbook.
+pub fn folder(path: &Path) -> PathBuf {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    folder.to_owned()
+}
+
+/// What steers a run besides playbook and hosts.
+#[derive(Default)]
+pub struct Steering {
+    /// `--tags`.
+    pub tags: Vec<String>,
+    /// `--skip-tags`.
+    pub skip_tags: Vec<String>,
+    /// `--start-at-task`.
+    pub start: Option<String>,
+    /// `--limit`.
+    pub limit: Option<String>,
+    /// `--check`.
+    pub check: bool,
+    /// `--diff`.
+    pub diff: bool,
+    /// `--no-probes`.
+    pub no_probes: bool,
+}
+
+/// Puts a scene together; tells every problem.
+pub fn scene(
+    path: &Path,
+    loader: Loader<'static>,
+    playbook: Playbook,
+    hosts: Hosts,
+    steering: Steering,
+) -> Result<Scene, Exit> {
+    let dir = folder(path);
+    let mut folders = vec![dir.clone()];
+    folders.extend(playbook.plays.iter().flat_map(|play| &play.roles).map(|role| PathBuf::from(&role.path)));
+    let templates = templates(folders);
+    check_templates(&templates, &playbook)?;
+    let limit = limited(&hosts, steering.limit.as_deref())?;
+    let plays = plays(&playbook, &hosts, limit.as_deref(), &templates)?;
+    let selection = Selection::new(&steering.tags, &steering.skip_tags);
+    for tag in selection.unused(&playbook) {
+        term::problems(&[Diagnostic::warning(format!("no task has the tag `{tag}`"), None)]);
+    }
+    let start = match &steering.start {
+        None => None,
+        Some(wanted) => match tunerun::playbook::tags::start(&playbook, wanted) {
+            Some(id) => Some(id),
+            None => {
+                term::wrong(format!("no task is named `{wanted}`"), Some("`--list-tasks` lists them"));
+                return Err(Exit::Wrong);
+            }
+        },
+    };
+    let prompts = prompts(&playbook, &hosts.extra)?;
+    let asked = Asked {
+        extra: hosts.extra,
+        prompts,
+        selection,
+        start,
+        check: steering.check,
+        diff: steering.diff,
+        no_probes: steering.no_probes,
+        passwords: hosts.passwords,
+    };
+    let dir = dir.canonicalize().unwrap_or(dir).display().to_string();
+    Ok(Scene::new(playbook, dir, loader, templates, hosts.inventory, plays, asked))
+}
+
+/// The hosts of each play. A pattern that matches nothing is an error, never "all".
+fn plays(
+    playbook: &Playbook,
+    hosts: &Hosts,
+    limit: Option<&[HostId]>,
+    templates: &Templates,
+) -> Result<Vec<Vec<HostId>>, Exit> {
+    let mut problems = Problems::new();
+    let mut exit = Exit::NoHosts;
+    let mut all = Vec::new();
+    for play in &playbook.plays {
+        match of_play(play, &hosts.inventory, templates, &hosts.extra) {
+            Ok(mut ids) => {
+                if let Some(limit) = limit {
+                    ids.retain(|id| limit.contains(id));
+                }
+                order(&hosts.inventory, play, &mut ids);
+                all.push(ids);
+            }
+            Err((kind, mut wrong)) => {
+                if kind != Unselection::Empty {
+                    exit = if kind == Unselection::Malformed { Exit::Wrong } else { exit };
+                }
+                problems.append(&mut wrong);
+                all.push(Vec::new());
+            }
+        }
+    }
+    if !problems.is_empty() {
+        term::problems(&problems);
+        return Err(exit);
+    }
+    if all.iter().all(Vec::is_empty) {
+        term::wrong("no host is left: the limit matches no host of any play", Some("check --limit"));
+        return Err(Exit::NoHosts);
+    }
+    Ok(all)
+}
+
+fn of_play(
+    play: &Play,
+    inventory: &Inventory,
+    templates: &Templates,
+    extra: &HashMap<String, Var>,
+) -> Result<Vec<HostId>, (Unselection, Problems)> {
+    let mut patterns = Vec::new();
+    for node in &play.hosts {
+        let text = node.as_str().unwrap_or_default();
+        match templates.value(text, extra) {
+            Ok(rendered) => match rendered.value {
+                Json::Array(names) => patterns.extend(names.iter().filter_map(|name| name.as_str().map(str::to_owned))),
+                value => patterns.push(value.as_str().map_or_else(|| value.to_string(), str::to_owned)),
+            },
+            Err(fault) => return Err((Unselection::Malformed, vec![fault.in_node(node)])),
+        }
+    }
+    let span = play.hosts.first().map(|node| &node.span);
+    inventory.select(&patterns.join(":"), span).map_err(|none| (none.kind, none.problems))
+}
+
+fn order(inventory: &Inventory, play: &Play, ids: &mut [HostId]) {
+    use tunerun::playbook::Order as Written;
+    let order = match play.order {
+        Written::Inventory => tunerun::inventory::Order::Inventory,
+        Written::ReverseInventory => tunerun::inventory::Order::ReverseInventory,
+        Written::Sorted => tunerun::inventory::Order::Sorted,
+        Written::ReverseSorted => tunerun::inventory::Order::ReverseSorted,
+        Written::Shuffle => return,
+    };
+    inventory.order(ids, order);
+}
+
+/// Templates and conditions that cannot be read are told before any host is contacted.
+fn check_templates(templates: &Templates, playbook: &Playbook) -> Result<(), Exit> {
+    let mut problems = Problems::new();
+    for play in &playbook.plays {
+        for task in tunerun::playbook::tags::tasks(play) {
+            let conditions = task.settings.when.iter().chain(&task.until).chain(&task.changed_when).chain(&task.failed_when);
+            for node in conditions {
+                if let Some(text) = node.as_str() {
+                    let faults = templates.check_condition(text);
+                    problems.extend(faults.iter().map(|fault| fault.in_node(node)));
+                }
+            }
+            for (_, value) in &task.action.args.given {
+                texts(value, &mut |node, text| {
+                    problems.extend(templates.check(text).iter().map(|fault| fault.in_node(node)));
+                });
+            }
+        }
+    }
+    problems.dedup();
+    if problems.iter().any(|problem| problem.severity == Severity::Error) {
+        term::problems(&problems);
+        return Err(Exit::Wrong);
+    }
+    Ok(())
+}
+
+fn texts(node: &tunerun::yaml::Node, found: &mut impl FnMut(&tunerun::yaml::Node, &str)) {
+    if let Some(text) = node.as_str() {
+        found(node, text);
+    }
+    for member in node.as_seq().unwrap_or_default() {
+        texts(member, found);
+    }
+    for (_, value) in node.as_map().unwrap_or_default() {
+        texts(value, found);
+    }
+}
+
+/// Answers to `vars_prompt`: what `-e` sets is not asked.
+fn prompts(playbook: &Playbook, extra: &HashMap<String, Var>) -> Result<HashMap<String, Var>, Exit> {
+    let mut answers = HashMap::new();
+    for prompt in playbook.plays.iter().flat_map(|play| &play.vars_prompt) {
+        if extra.contains_key(&prompt.name) {
+            continue;
+        }
+        let question = prompt.prompt.clone().unwrap_or_else(|| prompt.name.clone());
+        let default = prompt.default.as_ref().map(|node| node.as_str().map_or_else(|| node.raw().to_owned(), str::to_owned));
+        let answer = loop {
+            let once = if prompt.private {
+                term::ask_secret(&question)
+            } else {
+                term::ask_text(&question, default.as_deref())
+            };
+            if !prompt.confirm || once.is_none() || term::ask_secret("once more") == once {
+                break once;
+            }
+            term::say("the two answers differ");
+        };
+        let answer = answer.filter(|answer| !answer.is_empty()).or(default);
+        let Some(answer) = answer else {
+            let problem = Diagnostic::error(format!("nobody can be asked for `{}`", prompt.name), prompt.span.clone());
+            term::problems(&[problem.help(format!("give it by `-e {}=…`", prompt.name))]);
+            return Err(Exit::Declined);
+        };
+        let var = Var::seen(Json::String(answer)).at(prompt.span.clone());
+        answers.insert(prompt.name.clone(), if prompt.private { var.secret() } else { var });
+    }
+    Ok(answers)
+}
+
+/// Where plays and inventories come from, with the digests of their texts.
+pub fn made_from(playbook: &Playbook) -> Vec<(String, String)> {
+    let digest = |source: &Arc<tunerun::source::Source>| {
+        (source.name.clone(), modules::vocabulary::Digest::of(source.text.as_bytes()).to_string())
+    };
+    playbook.sources.iter().map(digest).collect()
+}

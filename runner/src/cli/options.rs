@@ -1,0 +1,71 @@
+//! Options that several subcommands share.
+use clap::Args;
+use std::path::PathBuf;
+
+/// Which hosts, and with which variables.
+#[derive(Args, Clone, Debug, Default)]
+pub struct HostOptions {
+    /// Inventory: a name in inventories/, a path, a folder, `host,` lists, or a program; may be given several times
+    #[arg(short, long = "inventory", value_name = "INVENTORY")]
+    pub inventory: Vec<String>,
+    /// Only these hosts: a pattern, or `@FILE` with one host a line
+    #[arg(short, long, value_name = "PATTERN")]
+    pub limit: Option<String>,
+    /// Variables that outrank all others: `k=v`, JSON, or `@FILE`
+    #[arg(short, long = "extra-vars", value_name = "VARS")]
+    pub extra: Vec<String>,
+    /// File that holds the vault's password, `LABEL@FILE` for one label; a program is run
+    #[arg(long, value_name = "FILE")]
+    pub vault_password_file: Vec<String>,
+    /// Ask for the vault's password
+    #[arg(long)]
+    pub ask_vault_pass: bool,
+}
+
+/// How hosts are reached.
+#[derive(Args, Clone, Debug, Default)]
+pub struct LinkOptions {
+    /// Ask for the password that sudo, su or doas want
+    #[arg(short = 'K', long)]
+    pub ask_become_pass: bool,
+    /// Ask for the password of the connection
+    #[arg(short = 'k', long)]
+    pub ask_pass: bool,
+    /// At most so many hosts at once
+    #[arg(short, long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..))]
+    pub forks: u16,
+    /// Folder of the run journals [default: $XDG_STATE_HOME/tunerun/runs]
+    #[arg(long, value_name = "DIR", env = "TUNERUN_RUNS", hide_env_values = true)]
+    pub runs: Option<PathBuf>,
+}
+
+impl LinkOptions {
+    /// The folder of the run journals.
+    pub fn runs(&self) -> PathBuf {
+        runs_folder(self.runs.as_ref())
+    }
+}
+
+/// The folder of the run journals: as said, or the user's state folder.
+pub fn runs_folder(said: Option<&PathBuf>) -> PathBuf {
+    if let Some(said) = said {
+        return said.clone();
+    }
+    let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    state.unwrap_or_else(|| home().join(".local/state")).join("tunerun/runs")
+}
+
+/// The user's home folder.
+pub fn home() -> PathBuf {
+    std::env::var_os("HOME").map_or_else(|| PathBuf::from("/root"), PathBuf::from)
+}
+
+/// The user's name.
+pub fn user() -> String {
+    nix::unistd::User::from_uid(nix::unistd::getuid())
+        .ok()
+        .flatten()
+        .map(|user| user.name)
+        .or_else(|| std::env::var("USER").ok())
+        .unwrap_or_else(|| "root".to_owned())
+}

@@ -1,0 +1,498 @@
+//! `tunerun play`: plan, show, ask, apply, prove.
+use super::exit::Exit;
+use super::gather::{self, Steering};
+use super::load;
+use super::options::{HostOptions, LinkOptions, home, user};
+use super::term;
+use clap::Args;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::{Semaphore, mpsc};
+use tunerun::engine::links::Links;
+use tunerun::engine::run::{Events, HostError, HostRun};
+use tunerun::engine::target::HostState;
+use tunerun::engine::walk::{Scene, Walked};
+use tunerun::inventory::HostId;
+use tunerun::journal::{HostEnd, Journal, Record, Store};
+use tunerun::report::event::Event;
+use tunerun::report::plan::{Sum, fleet};
+use tunerun::report::terminal::Terminal;
+use tunerun::transport::endpoint::Defaults;
+use tunerun::transport::{Secret, SecretRequest, Secrets};
+
+/// Plans a playbook for its hosts, shows the plan, asks, applies it and proves it.
+///
+/// What a task asks for and what is there are compared first, for all hosts; nothing is written before that is shown
+/// and confirmed. Where a batch of steps fails on a host, that batch is taken back there.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  tunerun play site.yaml -i prod --check --diff     what would change, with diffs; changes nothing
+  tunerun play site.yaml -i prod --limit osd1       one host first
+  tunerun play site.yaml -i prod --yes              without the question, for CI")]
+pub struct Play {
+    /// The playbook
+    pub playbook: PathBuf,
+    #[command(flatten)]
+    pub hosts: HostOptions,
+    #[command(flatten)]
+    pub links: LinkOptions,
+    /// Only plan and show; change nothing
+    #[arg(short = 'C', long)]
+    pub check: bool,
+    /// Show what changes line by line
+    #[arg(short = 'D', long)]
+    pub diff: bool,
+    /// Only tasks with one of these tags
+    #[arg(short, long, value_delimiter = ',')]
+    pub tags: Vec<String>,
+    /// No tasks with one of these tags
+    #[arg(long, value_delimiter = ',')]
+    pub skip_tags: Vec<String>,
+    /// Begin at the task with this name
+    #[arg(long, value_name = "NAME")]
+    pub start_at_task: Option<String>,
+    /// Apply without asking
+    #[arg(short, long)]
+    pub yes: bool,
+    /// Ask before each host
+    #[arg(long)]
+    pub step: bool,
+    /// Go on though some hosts cannot be reached while planning
+    #[arg(long)]
+    pub allow_partial: bool,
+    /// Run no commands while planning, not even those that only read
+    #[arg(long)]
+    pub no_probes: bool,
+    /// End with code 10 where changes are planned (with --check)
+    #[arg(long)]
+    pub detailed_exitcode: bool,
+    /// Go on on hosts where this earlier run was left open
+    #[arg(long, value_name = "RUN")]
+    pub over: Vec<String>,
+    /// List the tasks and end
+    #[arg(long)]
+    pub list_tasks: bool,
+    /// List the hosts of each play and end
+    #[arg(long)]
+    pub list_hosts: bool,
+    /// List the tags and end
+    #[arg(long)]
+    pub list_tags: bool,
+}
+
+/// Passwords and passphrases that people are asked for.
+struct Prompting {
+    connection: Option<Secret>,
+}
+
+impl Secrets for Prompting {
+    fn ask(&self, request: &SecretRequest) -> Option<Secret> {
+        if let (SecretRequest::Password { .. }, Some(password)) = (request, &self.connection) {
+            return Some(password.clone());
+        }
+        term::ask_secret(&request.to_string()).map(Secret::new)
+    }
+}
+
+impl Play {
+    /// Runs it.
+    pub fn run(self) -> Exit {
+        let dir = gather::folder(&self.playbook);
+        let loader = gather::loader();
+        let loaded = gather::playbook(&loader, &self.playbook);
+        let hosts = load::hosts(&self.hosts, Some(&dir));
+        let (playbook, hosts) = match (loaded, hosts) {
+            (Ok(playbook), Ok(hosts)) => (playbook, hosts),
+            (Err(exit), _) | (_, Err(exit)) => return exit,
+        };
+        if self.list_tasks || self.list_tags {
+            return self.list(&playbook);
+        }
+        let steering = Steering {
+            tags: self.tags.clone(),
+            skip_tags: self.skip_tags.clone(),
+            start: self.start_at_task.clone(),
+            limit: self.hosts.limit.clone(),
+            check: self.check,
+            diff: self.diff,
+            no_probes: self.no_probes,
+        };
+        let asked = hosts.asked.clone();
+        let made_from = gather::made_from(&playbook);
+        let scene = match gather::scene(&self.playbook, loader, playbook, hosts, steering) {
+            Ok(scene) => Arc::new(scene),
+            Err(exit) => return exit,
+        };
+        if self.list_hosts {
+            return list_hosts(&scene);
+        }
+        if !self.check && !self.yes && !term::can_ask() {
+            term::wrong(
+                "nobody can be asked whether to apply the plan",
+                Some("add --yes to apply without asking, or --check to plan only"),
+            );
+            return Exit::Declined;
+        }
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+        match runtime {
+            Ok(runtime) => runtime.block_on(self.with_links(scene, asked, made_from)),
+            Err(why) => {
+                term::wrong(format!("the runtime did not start: {why}"), None);
+                Exit::Failed
+            }
+        }
+    }
+
+    fn list(&self, playbook: &tunerun::playbook::Playbook) -> Exit {
+        use std::fmt::Write as _;
+        let selection = tunerun::playbook::Selection::new(&self.tags, &self.skip_tags);
+        let mut out = String::new();
+        for (number, play) in playbook.plays.iter().enumerate() {
+            let _ = writeln!(out, "play #{} ({})", number + 1, play.name);
+            if self.list_tasks {
+                for task in tunerun::playbook::tags::selected(play, &selection) {
+                    let tags: Vec<&str> = task.settings.tags.iter().map(|tag| &**tag).collect();
+                    let _ = writeln!(out, "  {}\ttags: [{}]", task.title(), tags.join(", "));
+                }
+            }
+        }
+        if self.list_tags {
+            for tag in tunerun::playbook::tags::tags(playbook) {
+                let _ = writeln!(out, "{tag}");
+            }
+        }
+        term::data(&out);
+        Exit::Done
+    }
+
+    async fn with_links(self, scene: Arc<Scene>, asked: Vec<String>, made_from: Vec<(String, String)>) -> Exit {
+        let connection = if self.links.ask_pass { term::ask_secret("SSH password").map(Secret::new) } else { None };
+        let becoming = if self.links.ask_become_pass { term::ask_secret("BECOME password").map(Secret::new) } else { None };
+        let agent = std::env::var_os("SSH_AUTH_SOCK").map(PathBuf::from);
+        let defaults = Defaults::new(home(), user(), agent);
+        let links = Arc::new(Links::new(defaults, Arc::new(Prompting { connection }), None, becoming));
+        let (events, mut received) = mpsc::unbounded_channel();
+        let terminal = tokio::spawn(async move {
+            let mut terminal = Terminal::new(term::paint_stderr());
+            while let Some(event) = received.recv().await {
+                if let Some(text) = terminal.take(&event) {
+                    term::say(&text);
+                }
+            }
+            terminal
+        });
+        let exit = self.conduct(scene, links, events, asked, made_from).await;
+        if let Ok(terminal) = terminal.await {
+            let summary = terminal.summary();
+            if !summary.is_empty() {
+                term::data(&summary);
+            }
+        }
+        exit
+    }
+
+    /// Plans all hosts, shows and asks, then applies play by play.
+    async fn conduct(
+        &self,
+        scene: Arc<Scene>,
+        links: Arc<Links>,
+        events: Events,
+        asked: Vec<String>,
+        made_from: Vec<(String, String)>,
+    ) -> Exit {
+        let mut runs = Vec::new();
+        for id in union(&scene) {
+            let name = scene.inventory().host_name(id).to_owned();
+            let state = HostState::new(&name, id);
+            let ask = Arc::new(|question: &str| term::ask(question));
+            runs.push(HostRun::new(Arc::clone(&scene), Arc::clone(&links), events.clone(), ask, state));
+        }
+        let last = scene.plays.len().saturating_sub(1);
+        let forks = Arc::new(Semaphore::new(usize::from(self.links.forks)));
+        let (planned, unreachable) = plan_all(runs, last, &forks).await;
+        if let Some(exit) = self.shown(&scene, &planned, &unreachable) {
+            return exit;
+        }
+        let store = Store::new(self.links.runs());
+        let journal = match self.begin(&store, asked, made_from).await {
+            Ok(journal) => journal,
+            Err(exit) => return exit,
+        };
+        let _ = events.send(Event::Began { run: journal.run().to_owned() });
+        let exit = apply_all(&scene, &journal, planned, &events, &forks).await;
+        let exit = match exit {
+            Exit::Done if !unreachable.is_empty() => Exit::Unreachable,
+            exit => exit,
+        };
+        if journal.decide(Record::Ended { exit: exit as u8 }).await.is_err() {
+            term::wrong("the end of the run could not be recorded", None);
+        }
+        exit
+    }
+
+    /// Shows the plan and asks. Gives the exit where nothing is to be applied.
+    fn shown(&self, scene: &Scene, planned: &[(HostRun, Walked)], unreachable: &[(String, HostError)]) -> Option<Exit> {
+        for (host, error) in unreachable {
+            term::problems(&[error.diagnostic(host)]);
+        }
+        if !unreachable.is_empty() {
+            term::say(&format!("partial: {} of {} hosts are left out", unreachable.len(), planned.len() + unreachable.len()));
+        }
+        let plans = planned.iter().map(|(run, walked)| (run.state.name.as_str(), walked));
+        let show = self.check || self.diff || !self.yes;
+        if show {
+            term::data(&fleet(plans, self.diff, term::paint()));
+        }
+        let sums: Vec<Sum> = planned.iter().map(|(_, walked)| Sum::of(walked)).collect();
+        let failures = sums.iter().any(|sum| sum.failures > 0);
+        let pending = sums.iter().any(Sum::is_pending);
+        if self.check {
+            return Some(match (unreachable.is_empty(), failures, pending) {
+                (false, ..) => Exit::Unreachable,
+                (true, true, _) => Exit::Failed,
+                (true, false, true) if self.detailed_exitcode => Exit::Pending,
+                _ => Exit::Done,
+            });
+        }
+        if !unreachable.is_empty() && !self.allow_partial && !within(scene, unreachable.len()) {
+            term::wrong(
+                format!("{} cannot be reached; nothing was changed", unreachable.iter().map(|(host, _)| host.as_str()).collect::<Vec<_>>().join(", ")),
+                Some("mend that, leave them out by --limit, or say --allow-partial"),
+            );
+            return Some(Exit::Unreachable);
+        }
+        if let Some(exit) = self.left_open(planned) {
+            return Some(exit);
+        }
+        if failures && !show {
+            let failing = planned.iter().filter(|(_, walked)| Sum::of(walked).failures > 0);
+            term::data(&fleet(failing.map(|(run, walked)| (run.state.name.as_str(), walked)), false, term::paint()));
+        }
+        if pending && !self.yes && !term::ask("Apply this?") {
+            term::say("nothing was changed");
+            return Some(Exit::Declined);
+        }
+        None
+    }
+
+    /// Runs that were left open on the hosts must be named, resumed or undone first.
+    fn left_open(&self, planned: &[(HostRun, Walked)]) -> Option<Exit> {
+        let open: Vec<String> = planned
+            .iter()
+            .flat_map(|(run, _)| run.open_runs.iter().map(|open| (open, &run.state.name)))
+            .filter(|(open, _)| !self.over.contains(open))
+            .map(|(open, host)| format!("{open} on {host}"))
+            .collect();
+        if open.is_empty() {
+            return None;
+        }
+        term::wrong(
+            format!("an earlier run was left open: {}", open.join(", ")),
+            Some("first `tunerun resume RUN` or `tunerun undo RUN`; or say --over RUN to go on over it"),
+        );
+        Some(Exit::Busy)
+    }
+
+    async fn begin(&self, store: &Store, inventories: Vec<String>, made_from: Vec<(String, String)>) -> Result<Journal, Exit> {
+        let wrong = |why: &dyn std::fmt::Display| {
+            term::wrong(format!("the run cannot be recorded, so it does not begin: {why}"), Some("see --runs DIR"));
+            Exit::Failed
+        };
+        let journal = store.begin().map_err(|why| wrong(&why))?;
+        let record = Record::Began {
+            format: tunerun::journal::FORMAT,
+            run: journal.run().to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            command: self.command(),
+            made_from,
+            inventories,
+            by: format!("{} on {}", user(), nix::unistd::gethostname().unwrap_or_default().to_string_lossy()),
+        };
+        journal.decide(record).await.map_err(|why| wrong(&why))?;
+        Ok(journal)
+    }
+
+    /// As a person would type it again; `-e` values stay out, since they may be secret.
+    fn command(&self) -> String {
+        let quote = |text: &str| tunerun::transport::shell::word::quote(text);
+        let mut words = vec!["tunerun play".to_owned(), quote(&self.playbook.display().to_string())];
+        words.extend(self.hosts.inventory.iter().map(|inventory| format!("-i {}", quote(inventory))));
+        words.extend(self.hosts.limit.iter().map(|limit| format!("--limit {}", quote(limit))));
+        words.extend((!self.tags.is_empty()).then(|| format!("--tags {}", quote(&self.tags.join(",")))));
+        words.extend((!self.skip_tags.is_empty()).then(|| format!("--skip-tags {}", quote(&self.skip_tags.join(",")))));
+        words.join(" ")
+    }
+}
+
+fn list_hosts(scene: &Scene) -> Exit {
+    use std::fmt::Write as _;
+    let mut out = String::new();
+    let inventory = scene.inventory();
+    for (play, hosts) in scene.playbook.plays.iter().zip(&scene.plays) {
+        let _ = writeln!(out, "play {}: {} hosts", play.name, hosts.len());
+        for host in hosts {
+            let _ = writeln!(out, "  {}", inventory.host_name(*host));
+        }
+    }
+    term::data(&out);
+    Exit::Done
+}
+
+/// Whether the plays allow so many hosts to be left out.
+fn within(scene: &Scene, missing: usize) -> bool {
+    use tunerun::playbook::Batch;
+    let total = union(scene).len();
+    scene.playbook.plays.iter().all(|play| match &play.max_unreachable {
+        Some(Batch::Hosts(most)) => missing <= *most as usize,
+        Some(Batch::Percent(most)) => missing as f64 <= total as f64 * most / 100.0,
+        _ => false,
+    })
+}
+
+/// The hosts of all plays, each once, in order.
+fn union(scene: &Scene) -> Vec<HostId> {
+    let mut seen = std::collections::HashSet::new();
+    scene.plays.iter().flatten().copied().filter(|id| seen.insert(*id)).collect()
+}
+
+/// Plans all hosts at once, a number of them at a time.
+async fn plan_all(
+    runs: Vec<HostRun>,
+    last: usize,
+    forks: &Arc<Semaphore>,
+) -> (Vec<(HostRun, Walked)>, Vec<(String, HostError)>) {
+    let tasks: Vec<_> = runs
+        .into_iter()
+        .map(|mut run| {
+            let forks = Arc::clone(forks);
+            tokio::spawn(async move {
+                let _permit = forks.acquire_owned().await;
+                let walked = run.plan(last).await;
+                (run, walked)
+            })
+        })
+        .collect();
+    let (mut planned, mut unreachable) = (Vec::new(), Vec::new());
+    for task in tasks {
+        match task.await {
+            Ok((run, Ok(walked))) => planned.push((run, walked)),
+            Ok((run, Err(error))) => unreachable.push((run.state.name.clone(), error)),
+            Err(why) => term::wrong(format!("planning a host broke off: {why}"), None),
+        }
+    }
+    (planned, unreachable)
+}
+
+/// Applies play by play, batch of hosts by batch of hosts.
+async fn apply_all(
+    scene: &Arc<Scene>,
+    journal: &Journal,
+    planned: Vec<(HostRun, Walked)>,
+    events: &Events,
+    forks: &Arc<Semaphore>,
+) -> Exit {
+    let mut waiting: Vec<(HostRun, Option<HostEnd>)> = planned
+        .into_iter()
+        .map(|(run, walked)| {
+            // What is known to fail is not begun on that host; what would come before it stays undone.
+            let end = (Sum::of(&walked).failures > 0).then_some(HostEnd::Failed);
+            (run, end)
+        })
+        .collect();
+    let mut broken = None;
+    for (number, play) in scene.playbook.plays.iter().enumerate() {
+        let members = &scene.plays[number];
+        let _ = events.send(Event::Play { name: play.name.clone(), hosts: members.len() });
+        for batch in batches(play, members) {
+            let fatal = play.settings.any_errors_fatal.as_ref().and_then(|fatal| fatal.fixed().copied()) == Some(true);
+            let failed = |waiting: &[(HostRun, Option<HostEnd>)]| {
+                waiting.iter().filter(|(run, end)| end.is_some() && members.contains(&run.state.id)).count()
+            };
+            if fatal && failed(&waiting) > 0 {
+                break;
+            }
+            let most = play.max_fail_percentage.as_ref().and_then(|most| most.fixed().copied());
+            if most.is_some_and(|most| failed(&waiting) as f64 * 100.0 > most * members.len() as f64) {
+                break;
+            }
+            let (now, later): (Vec<_>, Vec<_>) =
+                waiting.into_iter().partition(|(run, end)| end.is_none() && batch.contains(&run.state.id));
+            waiting = later;
+            let tasks: Vec<_> = now
+                .into_iter()
+                .map(|(mut run, _)| {
+                    let (journal, forks) = (journal.clone(), Arc::clone(forks));
+                    tokio::spawn(async move {
+                        let _permit = forks.acquire_owned().await;
+                        let end = run.apply(&journal, number).await;
+                        (run, end)
+                    })
+                })
+                .collect();
+            for task in tasks {
+                match task.await {
+                    Ok((run, Ok(end))) => waiting.push((run, end)),
+                    Ok((run, Err(error))) => {
+                        broken = Some(error.to_string());
+                        waiting.push((run, Some(HostEnd::FailedHalf)));
+                    }
+                    Err(why) => broken = Some(format!("a host's task broke off: {why}")),
+                }
+            }
+        }
+    }
+    let mut worst = Exit::Done;
+    for (mut run, end) in waiting {
+        match run.finish(journal, end).await {
+            Ok(end) => worst = worse(worst, end),
+            Err(error) => broken = Some(error.to_string()),
+        }
+    }
+    match broken {
+        Some(why) => {
+            term::wrong(why, Some("`tunerun resume` or `tunerun undo` the run once that is mended"));
+            Exit::UndoIncomplete
+        }
+        None => worst,
+    }
+}
+
+fn worse(worst: Exit, end: HostEnd) -> Exit {
+    let exit = match end {
+        HostEnd::Proven | HostEnd::Skipped => Exit::Done,
+        HostEnd::Failed => Exit::Failed,
+        HostEnd::FailedHalf => Exit::UndoIncomplete,
+        HostEnd::Unreachable => Exit::Unreachable,
+    };
+    let weight = |exit: Exit| match exit {
+        Exit::Done => 0,
+        Exit::Unreachable => 1,
+        Exit::Failed => 2,
+        _ => 3,
+    };
+    if weight(exit) > weight(worst) { exit } else { worst }
+}
+
+/// `serial:` as batches of hosts.
+fn batches(play: &tunerun::playbook::Play, members: &[HostId]) -> Vec<Vec<HostId>> {
+    use tunerun::playbook::Batch;
+    if play.serial.is_empty() {
+        return vec![members.to_vec()];
+    }
+    let mut batches = Vec::new();
+    let mut rest = members;
+    let mut sizes = play.serial.iter();
+    let mut size = sizes.next();
+    while let (false, Some(batch)) = (rest.is_empty(), size) {
+        let count = match batch {
+            Batch::Hosts(count) => *count as usize,
+            Batch::Percent(share) => (members.len() as f64 * share / 100.0) as usize,
+            Batch::Template(_) => members.len(),
+        };
+        let (now, later) = rest.split_at(count.clamp(1, rest.len()));
+        batches.push(now.to_vec());
+        rest = later;
+        size = sizes.next().or(size);
+    }
+    batches
+}

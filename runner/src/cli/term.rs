@@ -1,0 +1,79 @@
+//! The terminal: data to stdout, all else to stderr, questions to people.
+use std::io::{IsTerminal as _, Write as _};
+use tunerun::diagnostic::Diagnostic;
+use tunerun::report::diagnostic::{count, render};
+use tunerun::report::paint::Paint;
+
+/// Prints data. A reader that went away (a closed pipe) is not an error.
+pub fn data(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes());
+    if !text.ends_with('\n') {
+        let _ = out.write_all(b"\n");
+    }
+}
+
+/// Says something beside the data.
+pub fn say(text: &str) {
+    let mut out = std::io::stderr().lock();
+    let _ = out.write_all(text.as_bytes());
+    if !text.ends_with('\n') {
+        let _ = out.write_all(b"\n");
+    }
+}
+
+/// Whether stdout takes colour.
+pub fn paint() -> Paint {
+    Paint(std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none())
+}
+
+/// Whether stderr takes colour.
+pub fn paint_stderr() -> Paint {
+    Paint(std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
+}
+
+/// Shows problems with their places, and their count.
+pub fn problems(problems: &[Diagnostic]) {
+    if problems.is_empty() {
+        return;
+    }
+    say(&render(problems, paint_stderr().0));
+    say(&count(problems));
+}
+
+/// One problem without a place.
+pub fn wrong(message: impl Into<String>, help: Option<&str>) {
+    let mut problem = Diagnostic::error(message, None);
+    problem.help = help.map(str::to_owned);
+    say(&render(&[problem], paint_stderr().0));
+}
+
+/// Whether a person can be asked.
+pub fn can_ask() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// Asks a question that is answered by yes or no; no where nobody can be asked.
+pub fn ask(question: &str) -> bool {
+    can_ask() && dialoguer::Confirm::new().with_prompt(question).default(false).interact().unwrap_or(false)
+}
+
+/// Asks for a secret.
+pub fn ask_secret(question: &str) -> Option<String> {
+    if !can_ask() {
+        return None;
+    }
+    dialoguer::Password::new().with_prompt(question).allow_empty_password(true).interact().ok()
+}
+
+/// Asks for text.
+pub fn ask_text(question: &str, default: Option<&str>) -> Option<String> {
+    if !can_ask() {
+        return None;
+    }
+    let mut input = dialoguer::Input::<String>::new().with_prompt(question).allow_empty(true);
+    if let Some(default) = default {
+        input = input.default(default.to_owned());
+    }
+    input.interact_text().ok()
+}

@@ -1,0 +1,234 @@
+//! A plan as people read it: hosts with equal plans once, the odd one first.
+use super::paint::Paint;
+use crate::engine::walk::{Planned, Walked, What};
+use modules::vocabulary::{Activation, Back, Change, Diff, Effect, Mark};
+use similar::TextDiff;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// What a host's plan comes to, in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Sum {
+    /// Tasks that change something.
+    pub changes: usize,
+    /// Tasks that are decided later.
+    pub late: usize,
+    /// Tasks that will fail.
+    pub failures: usize,
+    /// Tasks that ask for nothing.
+    pub same: usize,
+    /// Tasks that are left out.
+    pub skipped: usize,
+}
+
+impl Sum {
+    /// Counts a walk.
+    pub fn of(walked: &Walked) -> Self {
+        let mut sum = Self::default();
+        for task in &walked.planned {
+            match &task.what {
+                What::Change(_) | What::Pause { .. } => sum.changes += 1,
+                What::Late { .. } => sum.late += 1,
+                What::Failed(_) => sum.failures += 1,
+                What::Skipped { .. } => sum.skipped += 1,
+                _ => sum.same += 1,
+            }
+        }
+        sum
+    }
+
+    /// Whether something may change.
+    pub fn is_pending(&self) -> bool {
+        self.changes + self.late > 0
+    }
+}
+
+/// The plans of many hosts: equal ones once. `names` are hosts with their walks.
+pub fn fleet<'a>(hosts: impl IntoIterator<Item = (&'a str, &'a Walked)>, diff: bool, paint: Paint) -> String {
+    let mut classes: BTreeMap<(Sum, String), Vec<&str>> = BTreeMap::new();
+    for (name, walked) in hosts {
+        // A host's own name in its files does not make it another class.
+        let text = host(walked, diff, paint);
+        let text = if text.contains(name) { replaced(&text, name) } else { text };
+        classes.entry((Sum::of(walked), text)).or_default().push(name);
+    }
+    let mut classes: Vec<((Sum, String), Vec<&str>)> = classes.into_iter().collect();
+    classes.sort_by_key(|(_, hosts)| hosts.len());
+    let mut out = String::new();
+    for ((sum, text), hosts) in &classes {
+        let _ = writeln!(out, "{}", paint.strong(&title(hosts, sum)));
+        out.push_str(text);
+        out.push('\n');
+    }
+    out
+}
+
+fn replaced(text: &str, name: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(name) {
+        let word = |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
+        let whole = !word(rest[..at].chars().next_back()) && !word(rest[at + name.len()..].chars().next());
+        out.push_str(&rest[..at]);
+        out.push_str(if whole { "<host>" } else { name });
+        rest = &rest[at + name.len()..];
+    }
+    out.push_str(rest);
+    out
+}
+
+fn title(hosts: &[&str], sum: &Sum) -> String {
+    let names = shortened(hosts);
+    let count = match hosts.len() {
+        1 => names,
+        many => format!("{many} hosts alike: {names}"),
+    };
+    let mut parts = vec![format!("{} to change", sum.changes)];
+    if sum.late > 0 {
+        parts.push(format!("{} decided later", sum.late));
+    }
+    if sum.failures > 0 {
+        parts.push(format!("{} will fail", sum.failures));
+    }
+    parts.push(format!("{} as it should be", sum.same));
+    if sum.skipped > 0 {
+        parts.push(format!("{} left out", sum.skipped));
+    }
+    format!("{count}: {}", parts.join(", "))
+}
+
+/// Names of hosts, cut with their number where they are many.
+pub fn shortened(hosts: &[&str]) -> String {
+    const SHOWN: usize = 8;
+    if hosts.len() <= SHOWN {
+        return hosts.join(", ");
+    }
+    format!("{}, … and {} more", hosts[..SHOWN].join(", "), hosts.len() - SHOWN)
+}
+
+fn host(walked: &Walked, diff: bool, paint: Paint) -> String {
+    let mut out = String::new();
+    let mut probed = Vec::new();
+    for task in &walked.planned {
+        match &task.what {
+            What::Change(change) => self::change(task, change, diff, paint, &mut out),
+            What::Late { on } => {
+                let _ = writeln!(out, "  {} {} — decided after {on}", paint.mark("?"), name(task));
+            }
+            What::Failed(problem) => {
+                let place = problem.span.as_ref().map(|span| format!(" ({span})")).unwrap_or_default();
+                let _ = writeln!(out, "  {} {} — will fail: {}{place}", paint.bad("x"), name(task), problem.message);
+                for help in &problem.help {
+                    let _ = writeln!(out, "      help: {help}");
+                }
+            }
+            What::Pause { seconds, .. } => {
+                let how = seconds.map_or_else(|| "for a person".to_owned(), |seconds| format!("{seconds} s"));
+                let _ = writeln!(out, "  {} {} — waits {how}", paint.mark("?"), name(task));
+            }
+            What::Said { text, .. } => {
+                let _ = writeln!(out, "    {} — says: {text}", name(task));
+            }
+            What::Same { notes, .. } => {
+                for note in notes {
+                    let _ = writeln!(out, "    {} — {note}", name(task));
+                }
+            }
+            What::Probed { .. } => probed.push(name(task)),
+            What::Skipped { .. } | What::Done { .. } => {}
+        }
+    }
+    if !probed.is_empty() {
+        let _ = writeln!(out, "    ran while planning: {}", probed.join(", "));
+    }
+    out
+}
+
+fn name(task: &Planned) -> String {
+    match &task.label {
+        Some(label) => format!("{} [{label}]", task.title),
+        None => task.title.clone(),
+    }
+}
+
+fn change(task: &Planned, change: &Change, diff: bool, paint: Paint, out: &mut String) {
+    let mut facts = Vec::new();
+    match change.effect {
+        Effect::Now => {}
+        Effect::DaemonRestart => facts.push("felt after a daemon restart".to_owned()),
+        Effect::GuestPowerCycle => facts.push("felt after a guest power cycle".to_owned()),
+        Effect::HostReboot => facts.push("felt after a reboot".to_owned()),
+        Effect::CreationOnly => facts.push("fixed at creation".to_owned()),
+    }
+    for activation in &change.then {
+        let words = match activation {
+            Activation::Reboot => continue,
+            other => crate::engine::run::activation_words(other),
+        };
+        facts.push(format!("then {words}"));
+    }
+    for step in &change.steps {
+        match &step.back {
+            Back::Approximately { stays, .. } => facts.push(format!("way back approximate: {stays}")),
+            Back::None { why } => facts.push(format!("no way back: {why}")),
+            Back::Exactly(_) | Back::Nothing => {}
+        }
+    }
+    facts.dedup();
+    let facts = if facts.is_empty() { String::new() } else { format!(" ({})", facts.join("; ")) };
+    let _ = writeln!(out, "  {} {}{facts}", paint.good("~"), name(task));
+    for risk in &change.risks {
+        let _ = writeln!(out, "      accepted risk {}: {}", risk.name.as_str(), risk.why);
+    }
+    for note in &change.notes {
+        let _ = writeln!(out, "      note: {note}");
+    }
+    if !diff {
+        return;
+    }
+    if task.secret {
+        out.push_str("      (hidden: a secret is in it)\n");
+        return;
+    }
+    for part in &change.diff {
+        self::diff(part, paint, out);
+    }
+}
+
+fn diff(diff: &Diff, paint: Paint, out: &mut String) {
+    match diff {
+        Diff::Text { title, private: true, .. } => {
+            let _ = writeln!(out, "      {title}: (hidden: others cannot read this file)");
+        }
+        Diff::Text { title, before, after, .. } => {
+            let lines = TextDiff::from_lines(before.as_str(), after.as_str());
+            let unified = lines.unified_diff().context_radius(2).header(title, title).to_string();
+            for line in unified.lines() {
+                let painted = match line.chars().next() {
+                    Some('+') => paint.good(line),
+                    Some('-') => paint.bad(line),
+                    _ => line.to_owned(),
+                };
+                let _ = writeln!(out, "      {painted}");
+            }
+        }
+        Diff::Value { name, before, after } => {
+            let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "(none)".to_owned());
+            let _ = writeln!(out, "      {name}: {} -> {}", paint.bad(&shown(before)), paint.good(&shown(after)));
+        }
+        Diff::Tokens { name, tokens } => {
+            let words: Vec<String> = tokens
+                .iter()
+                .map(|token| match token.mark {
+                    Mark::Same => token.text.clone(),
+                    Mark::Added => paint.good(&format!("+{}", token.text)),
+                    Mark::Removed => paint.bad(&format!("-{}", token.text)),
+                })
+                .collect();
+            let _ = writeln!(out, "      {name}: {}", words.join(" "));
+        }
+        Diff::Note(words) => {
+            let _ = writeln!(out, "      {words}");
+        }
+    }
+}
