@@ -63,7 +63,9 @@ impl Hugepages {
     /// The files of counts and what each shall hold, by node.
     fn pools(&self) -> Result<Vec<(Option<&str>, HostPath, u64)>, Stop> {
         match (self.count, &self.nodes) {
-            (Some(count), None) => Ok(vec![(None, known(&format!("{}/nr_hugepages", self.folder()?))?, count)]),
+            (Some(count), None) => {
+                Ok(vec![(None, known(&format!("{}/nr_hugepages", self.folder()?))?, count)])
+            }
             (None, Some(nodes)) if !nodes.is_empty() => nodes
                 .iter()
                 .map(|(node, count)| {
@@ -88,7 +90,12 @@ impl Hugepages {
         Ok(memory(facts, None, "Hugepagesize:")? == self.size()?)
     }
 
-    fn pool(&self, facts: &Facts, pool: (Option<&str>, HostPath, u64), change: &mut Change) -> Result<(), Stop> {
+    fn pool(
+        &self,
+        facts: &Facts,
+        pool: (Option<&str>, HostPath, u64),
+        change: &mut Change,
+    ) -> Result<(), Stop> {
         let (node, path, count) = pool;
         let Some(now) = facts.value(&path)? else { return Err(self.not_offered(facts, node)) };
         let have: u64 = now.trim().parse().map_err(|_| Stop::failed(format!("{path} holds `{now}`")))?;
@@ -97,7 +104,11 @@ impl Hugepages {
         }
         let size = self.size()?;
         if count < have {
-            let free = path.parent().map(|folder| folder.join("free_hugepages")).transpose().map_err(Stop::failed)?;
+            let free = path
+                .parent()
+                .map(|folder| folder.join("free_hugepages"))
+                .transpose()
+                .map_err(Stop::failed)?;
             let free = free.map(|free| facts.value(&free)).transpose()?.flatten();
             let used = have.saturating_sub(free.and_then(|free| free.trim().parse().ok()).unwrap_or(have));
             if count < used {
@@ -173,8 +184,11 @@ fn enough(facts: &Facts, node: Option<&str>, need: u64, change: &mut Change) -> 
     let place = node.map_or("this host".to_owned(), |node| format!("node {node}"));
     let text = |kib: u64| size_text(kib.saturating_mul(1024));
     if need > at_hand {
-        return Err(Stop::refused("count", format!("{} more are needed and {place} has {} to give", text(need), text(at_hand)))
-            .way_out("ask for fewer, stop what uses the memory, or reserve them at boot by `kernel_args`"));
+        return Err(Stop::refused(
+            "count",
+            format!("{} more are needed and {place} has {} to give", text(need), text(at_hand)),
+        )
+        .way_out("ask for fewer, stop what uses the memory, or reserve them at boot by `kernel_args`"));
     }
     let free = memory(facts, node, "MemFree:")?;
     if need > free {
@@ -275,7 +289,8 @@ impl Module for Hugepages {
 }
 
 /// A machine with 8 GB to give.
-const MEMINFO: &str = "MemTotal: 16000000 kB\nMemFree: 1000000 kB\nMemAvailable: 8000000 kB\nHugepagesize: 2048 kB";
+const MEMINFO: &str =
+    "MemTotal: 16000000 kB\nMemFree: 1000000 kB\nMemAvailable: 8000000 kB\nHugepagesize: 2048 kB";
 
 #[cfg(test)]
 mod tests {
@@ -300,7 +315,9 @@ mod tests {
     fn too_many_and_too_few_are_refused() {
         assert!(refusal::<Hugepages>(&host(), json!({ "count": 5000 })).contains("to give"));
         let pool = "/sys/kernel/mm/hugepages/hugepages-2048kB";
-        let used = host().value(&format!("{pool}/nr_hugepages"), "100").value(&format!("{pool}/free_hugepages"), "40");
+        let used = host()
+            .value(&format!("{pool}/nr_hugepages"), "100")
+            .value(&format!("{pool}/free_hugepages"), "40");
         assert!(refusal::<Hugepages>(&used, json!({ "count": 10 })).contains("60 pages"));
         assert_eq!(planned::<Hugepages>(&used, json!({ "count": 60, "persist": false })).steps.len(), 1);
     }
@@ -317,6 +334,11 @@ mod tests {
     #[test]
     fn nodes_are_kept_by_tmpfiles() {
         let change = planned::<Hugepages>(&host(), json!({ "nodes": { "0": 512 } }));
-        assert!(change.steps.iter().any(|step| step.path().is_some_and(|path| path.as_str().starts_with("/etc/tmpfiles.d"))));
+        assert!(
+            change
+                .steps
+                .iter()
+                .any(|step| step.path().is_some_and(|path| path.as_str().starts_with("/etc/tmpfiles.d")))
+        );
     }
 }

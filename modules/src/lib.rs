@@ -8,15 +8,15 @@ mod command;
 pub mod fold;
 pub mod host;
 mod hugepages;
-mod modprobe;
-mod reboot;
-mod wait_for;
 mod manual;
-mod ping;
+mod modprobe;
 mod module;
 mod package;
+mod ping;
 pub mod programs;
+mod reboot;
 pub mod recovery;
+mod setup;
 pub mod shape;
 mod sysctl;
 mod sysfs;
@@ -26,10 +26,12 @@ mod tmpfiles;
 #[cfg(test)]
 mod trial;
 pub mod vocabulary;
+mod wait_for;
 
 pub use argument::{Names, Scalar};
 pub use command::answered;
 pub use module::{Entry, Module, Planner, Sample, Scope, find};
+pub use setup::{FACTS, Fact, fact_reads, fact_value};
 
 /// All modules, in the order of their names.
 pub const ALL: &[Entry] = &[
@@ -46,6 +48,7 @@ pub const ALL: &[Entry] = &[
     Entry::of::<command::Script>(),
     Entry::of::<systemd::Service>(),
     Entry::of::<systemd::ServiceFacts>(),
+    Entry::of::<setup::Setup>(),
     Entry::of::<command::Shell>(),
     Entry::of::<sysctl::Sysctl>(),
     Entry::of::<sysfs::Sysfs>(),

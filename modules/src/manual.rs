@@ -36,7 +36,9 @@ fn an_hour() -> u32 {
 impl Manual {
     fn goal(&self) -> Goal {
         match &self.verify {
-            Some(verify) => Goal::Answer { row: Row::new("probe-shell", [verify]), search: self.expect.clone() },
+            Some(verify) => {
+                Goal::Answer { row: Row::new("probe-shell", [verify]), search: self.expect.clone() }
+            }
             None => Goal::Said,
         }
     }
@@ -86,7 +88,10 @@ mod tests {
         assert!(planned::<Manual>(&host, done).wait.is_none());
         let open = json!({ "instructions": "do", "verify": "x", "expect": "^no" });
         assert!(matches!(planned::<Manual>(&host, open).wait.unwrap().goal, Goal::Answer { .. }));
-        assert!(matches!(planned::<Manual>(&host, json!({ "instructions": "do" })).wait.unwrap().goal, Goal::Said));
+        assert!(matches!(
+            planned::<Manual>(&host, json!({ "instructions": "do" })).wait.unwrap().goal,
+            Goal::Said
+        ));
         assert!(refusal::<Manual>(&host, json!({ "instructions": " " })).contains("empty"));
     }
 }

@@ -4,7 +4,8 @@ use crate::host::Host;
 use crate::module::{Module, Sample};
 use crate::text_file::{TextFile, folder_reads, known, make_folder, text_reads};
 use crate::vocabulary::{
-    Act, Back, Change, Claim, Diff, Effect, Facts, HostPath, Match, Output, Read, Row, Seen, Spoil, Step, Stop,
+    Act, Back, Change, Claim, Diff, Effect, Facts, HostPath, Match, Output, Read, Row, Seen, Spoil, Step,
+    Stop,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -146,9 +147,10 @@ impl Modprobe {
     fn live(&self, facts: &Facts, change: &mut Change) -> Result<(), Stop> {
         match (self.state, self.standing(facts)?) {
             (State::Absent, Standing::Unloaded) => Ok(()),
-            (State::Absent, Standing::BuiltIn) => {
-                Err(Stop::refused("state", format!("{} is built into the kernel and cannot be unloaded", self.name)))
-            }
+            (State::Absent, Standing::BuiltIn) => Err(Stop::refused(
+                "state",
+                format!("{} is built into the kernel and cannot be unloaded", self.name),
+            )),
             (State::Absent, Standing::Loaded) => self.call(false, change),
             (State::Present, Standing::Unloaded) => self.call(true, change),
             (State::Present, _) => self.loaded(facts, change),
@@ -157,13 +159,17 @@ impl Modprobe {
 
     fn loaded(&self, facts: &Facts, change: &mut Change) -> Result<(), Stop> {
         for (name, now, wanted) in self.differing(facts)? {
-            let words = format!("{} is loaded with {name}={}: {wanted} cannot be set live", self.name, now.trim());
+            let words =
+                format!("{} is loaded with {name}={}: {wanted} cannot be set live", self.name, now.trim());
             if self.persistent != Persistent::Present {
-                return Err(Stop::refused("params", words)
-                    .way_out("set `persistent: present` and reboot, or unload it first by a task with `state: absent`"));
+                return Err(Stop::refused("params", words).way_out(
+                    "set `persistent: present` and reboot, or unload it first by a task with `state: absent`",
+                ));
             }
             change.effect = Effect::HostReboot;
-            change.notes.push(format!("{words}; it counts when the module is loaded again, at the latest by a reboot"));
+            change.notes.push(format!(
+                "{words}; it counts when the module is loaded again, at the latest by a reboot"
+            ));
         }
         Ok(())
     }
@@ -185,13 +191,22 @@ impl Modprobe {
             true => (loads, Seen::Absent, live, Back::Exactly(act(unloads))),
             false => {
                 let stays = "parameters that it was loaded with come from the host's files again".to_owned();
-                (unloads, live, Seen::Absent, Back::Approximately { act: act(Row::new("modprobe", [name.clone()])), stays })
+                (
+                    unloads,
+                    live,
+                    Seen::Absent,
+                    Back::Approximately { act: act(Row::new("modprobe", [name.clone()])), stays },
+                )
             }
         };
         let look = (Read::text(&path), before, Match::Exactly(after));
         change.steps.push(Step::call_seen(Claim::new("module", &name), row, spoils.clone(), look, back));
         let standing = |loaded: bool| Some(if loaded { "loaded" } else { "not loaded" }.to_owned());
-        change.diff.push(Diff::Value { name: format!("module {name}"), before: standing(!load), after: standing(load) });
+        change.diff.push(Diff::Value {
+            name: format!("module {name}"),
+            before: standing(!load),
+            after: standing(load),
+        });
         Ok(())
     }
 
@@ -205,7 +220,9 @@ impl Modprobe {
                 return Ok(());
             }
             if let Some((step, diff)) = file.put(Claim::part(path, &name), &after) {
-                change.steps.extend(path.parent().map(|folder| make_folder(facts, &folder)).transpose()?.unwrap_or_default());
+                change.steps.extend(
+                    path.parent().map(|folder| make_folder(facts, &folder)).transpose()?.unwrap_or_default(),
+                );
                 change.steps.push(step);
                 change.diff.push(diff);
             }
@@ -254,7 +271,9 @@ fn means(line: &str, name: &str) -> bool {
 }
 
 fn commented(text: &str, name: &str) -> String {
-    text.split_inclusive('\n').map(|line| if means(line, name) { format!("#{line}") } else { line.to_owned() }).collect()
+    text.split_inclusive('\n')
+        .map(|line| if means(line, name) { format!("#{line}") } else { line.to_owned() })
+        .collect()
 }
 
 fn with_options(text: &str, name: &str, line: &str) -> String {
@@ -271,7 +290,9 @@ impl Module for Modprobe {
     const EXAMPLE: &'static str = "modprobe:\n  name: nvme-tcp\n  state: present\n  persistent: present\n";
 
     fn reads(&self, seen: &Facts) -> Vec<Read> {
-        let (Ok(name), Ok(state), Ok(info)) = (self.name(), self.state_path(), self.info()) else { return Vec::new() };
+        let (Ok(name), Ok(state), Ok(info)) = (self.name(), self.state_path(), self.info()) else {
+            return Vec::new();
+        };
         let mut reads = vec![Read::text(&state)];
         if seen.value(&state) == Ok(None) {
             reads.push(Read::Ask(info.clone()));
@@ -280,7 +301,10 @@ impl Module for Modprobe {
             }
         }
         for (param, _) in self.params().unwrap_or_default() {
-            reads.extend(HostPath::new(&format!("/sys/module/{name}/parameters/{param}")).map(|path| Read::text(&path)));
+            reads.extend(
+                HostPath::new(&format!("/sys/module/{name}/parameters/{param}"))
+                    .map(|path| Read::text(&path)),
+            );
         }
         if self.persistent != Persistent::Disabled {
             for folder in FOLDERS {
@@ -309,8 +333,11 @@ impl Module for Modprobe {
     fn samples() -> Vec<Sample> {
         let info = |text: &str| Seen::Output(Output::ok(text));
         let row = Row::new("modinfo", ["-F", "filename", "--", "nvme_tcp"]);
-        let host = Host::new().dir(FOLDERS[0]).dir(FOLDERS[1]).answer(row, info("/lib/modules/6.1/nvme-tcp.ko\n"));
-        let state = Read::text(&HostPath::new("/sys/module/nvme_tcp/initstate").unwrap_or_else(|why| panic!("{why}")));
+        let host =
+            Host::new().dir(FOLDERS[0]).dir(FOLDERS[1]).answer(row, info("/lib/modules/6.1/nvme-tcp.ko\n"));
+        let state = Read::text(
+            &HostPath::new("/sys/module/nvme_tcp/initstate").unwrap_or_else(|why| panic!("{why}")),
+        );
         let calls = vec![
             (Row::new("modprobe", ["nvme_tcp"]), vec![(state.clone(), Seen::Value("live".to_owned()))]),
             (Row::new("modprobe-remove", ["nvme_tcp"]), vec![(state, Seen::Absent)]),
@@ -361,7 +388,9 @@ mod tests {
             .value("/sys/module/nvme_tcp/parameters/wq_unbound", "N");
         let with = |params: &str, persistent: &str| json!({ "name": "nvme_tcp", "params": params, "persistent": persistent });
         assert!(planned::<Modprobe>(&loaded, with("wq_unbound=0", "disabled")).is_empty());
-        assert!(refusal::<Modprobe>(&loaded, with("wq_unbound=Y", "disabled")).contains("cannot be set live"));
+        assert!(
+            refusal::<Modprobe>(&loaded, with("wq_unbound=Y", "disabled")).contains("cannot be set live")
+        );
         let change = planned::<Modprobe>(&loaded, with("wq_unbound=Y", "present"));
         assert_eq!((change.effect, change.notes.len()), (Effect::HostReboot, 1));
     }
@@ -375,7 +404,10 @@ mod tests {
             .answer(row("nvme_tpc"), none)
             .value("/sys/module/nvme_tcp/initstate", "live");
         assert!(planned::<Modprobe>(&host, json!({ "name": "tcp_cubic" })).is_empty());
-        assert!(refusal::<Modprobe>(&host, json!({ "name": "tcp_cubic", "state": "absent" })).contains("built into"));
+        assert!(
+            refusal::<Modprobe>(&host, json!({ "name": "tcp_cubic", "state": "absent" }))
+                .contains("built into")
+        );
         let why = refusal::<Modprobe>(&host, json!({ "name": "nvme_tpc" }));
         assert!(why.contains("no module nvme_tpc"), "{why}");
     }
@@ -383,8 +415,14 @@ mod tests {
     #[test]
     fn absent_at_boot_comments_lines_out() {
         assert_eq!(commented("# x\nnvme-tcp\nnvme_tcp_x\n", "nvme_tcp"), "# x\n#nvme-tcp\nnvme_tcp_x\n");
-        assert_eq!(commented("options nvme-tcp a=1\noptions b c=1", "nvme_tcp"), "#options nvme-tcp a=1\noptions b c=1");
+        assert_eq!(
+            commented("options nvme-tcp a=1\noptions b c=1", "nvme_tcp"),
+            "#options nvme-tcp a=1\noptions b c=1"
+        );
         let text = "options nvme-tcp a=1\nalias x y\n";
-        assert_eq!(with_options(text, "nvme_tcp", "options nvme-tcp a=2"), "alias x y\noptions nvme-tcp a=2\n");
+        assert_eq!(
+            with_options(text, "nvme_tcp", "options nvme-tcp a=2"),
+            "alias x y\noptions nvme-tcp a=2\n"
+        );
     }
 }

@@ -36,6 +36,11 @@ impl Module for Ping {
     }
 
     fn samples() -> Vec<Sample> {
-        vec![Sample { about: "it answers", args: json!({}), host: Host::new().value(BOOT_ID, "1"), calls: Vec::new() }]
+        vec![Sample {
+            about: "it answers",
+            args: json!({}),
+            host: Host::new().value(BOOT_ID, "1"),
+            calls: Vec::new(),
+        }]
     }
 }

@@ -78,7 +78,8 @@ impl Module for Reboot {
         let row = Row::new("reboot", self.msg.iter().map(|msg| format!("--message={msg}")));
         let diff = Diff::Note(format!("boots; the boot id of now is {}", id.trim()));
         let look = (look, before, Match::Changed);
-        let step = Step::call_seen(Claim::new("host", "boot"), row, vec![Spoil::Volatile], look, Back::Nothing);
+        let step =
+            Step::call_seen(Claim::new("host", "boot"), row, vec![Spoil::Volatile], look, Back::Nothing);
         Ok(Change {
             result: json!({ "rebooted": true }),
             steps: vec![step],
@@ -123,7 +124,8 @@ mod tests {
 
     #[test]
     fn values_are_late_after_it_and_files_are_not() {
-        let host = Reboot::samples()[0].host.clone().value("/proc/sys/vm/swappiness", "60").file("/etc/x", "");
+        let host =
+            Reboot::samples()[0].host.clone().value("/proc/sys/vm/swappiness", "60").file("/etc/x", "");
         let module: Reboot = serde_json::from_value(json!({})).unwrap();
         let change = Module::plan(&module, &facts(&host, &module)).unwrap();
         let value = HostPath::new("/proc/sys/vm/swappiness").unwrap();

@@ -91,9 +91,13 @@ impl Sysfs {
     fn check(&self) -> Result<(), Stop> {
         let path = self.path.as_str();
         if path.starts_with("/proc/sys/") {
-            return Err(Stop::refused("path", format!("{path} is a setting")).way_out("use the module `sysctl`"));
+            return Err(
+                Stop::refused("path", format!("{path} is a setting")).way_out("use the module `sysctl`")
+            );
         }
-        if !(path.starts_with("/sys/") || path.starts_with("/proc/irq/")) || path.split('/').any(|part| part == "..") {
+        if !(path.starts_with("/sys/") || path.starts_with("/proc/irq/"))
+            || path.split('/').any(|part| part == "..")
+        {
             return Err(Stop::refused("path", format!("`{path}` is not below /sys or /proc/irq")));
         }
         if self.value.text().is_empty() {
@@ -118,7 +122,9 @@ impl Sysfs {
             ValueShape::Number => Shape::Number,
             ValueShape::Words => Shape::Words,
             ValueShape::Auto => match path.name() {
-                "rps_cpus" | "xps_cpus" | "smp_affinity" | "cpumask" | "default_smp_affinity" => Shape::CpuMask,
+                "rps_cpus" | "xps_cpus" | "smp_affinity" | "cpumask" | "default_smp_affinity" => {
+                    Shape::CpuMask
+                }
                 "smp_affinity_list" | "cpulist" | "cpus" | "xps_rxqs" => Shape::CpuList,
                 _ if now.contains('[') && now.contains(']') => Shape::Choice,
                 _ if now.trim().parse::<i128>().is_ok() => Shape::Number,
@@ -151,12 +157,12 @@ impl Sysfs {
             .and_then(|folder| facts.names(&format!("{folder}/*")).ok())
             .and_then(|names| {
                 let wanted = self.path.rsplit('/').next().unwrap_or_default();
-                nearest(wanted, names.iter().map(HostPath::name)).map(|near| format!("did you mean `{near}`? "))
+                nearest(wanted, names.iter().map(HostPath::name))
+                    .map(|near| format!("did you mean `{near}`? "))
             })
             .unwrap_or_default();
-        Stop::refused("path", format!("nothing on this host is called {}", self.path)).way_out(format!(
-            "{hint}set `missing: skip` where some hosts have no such device or queue"
-        ))
+        Stop::refused("path", format!("nothing on this host is called {}", self.path))
+            .way_out(format!("{hint}set `missing: skip` where some hosts have no such device or queue"))
     }
 }
 
@@ -188,7 +194,13 @@ fn effective_path(path: &HostPath) -> Option<HostPath> {
 }
 
 /// Says where an interrupt is served elsewhere than wanted: the kernel takes one CPU of the wanted ones.
-fn effective(facts: &Facts, path: &HostPath, shape: Shape, value: &str, change: &mut Change) -> Result<(), Stop> {
+fn effective(
+    facts: &Facts,
+    path: &HostPath,
+    shape: Shape,
+    value: &str,
+    change: &mut Change,
+) -> Result<(), Stop> {
     let Some(beside) = effective_path(path) else { return Ok(()) };
     let Some(now) = facts.value(&beside)? else { return Ok(()) };
     let parse = |text: &str| match shape {
@@ -198,7 +210,9 @@ fn effective(facts: &Facts, path: &HostPath, shape: Shape, value: &str, change: 
     if let (Ok(wanted), Ok(served)) = (parse(value), parse(&now))
         && !served.iter().all(|cpu| wanted.contains(cpu))
     {
-        change.notes.push(format!("{path} is `{value}`, but not live: the interrupt is served by {now} ({beside})"));
+        change
+            .notes
+            .push(format!("{path} is `{value}`, but not live: the interrupt is served by {now} ({beside})"));
     }
     Ok(())
 }
@@ -259,10 +273,16 @@ impl Module for Sysfs {
     fn samples() -> Vec<Sample> {
         let queue = |queue: u8| format!("/sys/class/net/eth0/queues/rx-{queue}/rps_cpus");
         let queues = Host::new().value(&queue(0), "00000000,000000ff").value(&queue(1), "00000000,00000000");
-        let thp = Host::new().dir("/etc").value("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never");
+        let thp = Host::new()
+            .dir("/etc")
+            .value("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never");
         let sample = |about, args, host| Sample { about, args, host, calls: Vec::new() };
         vec![
-            sample("every queue", json!({ "path": "/sys/class/net/eth0/queues/rx-*/rps_cpus", "value": "0" }), queues),
+            sample(
+                "every queue",
+                json!({ "path": "/sys/class/net/eth0/queues/rx-*/rps_cpus", "value": "0" }),
+                queues,
+            ),
             sample(
                 "a choice, at boot too",
                 json!({ "path": "/sys/kernel/mm/transparent_hugepage/enabled", "value": "never", "persist": "tmpfiles" }),
@@ -284,7 +304,9 @@ mod tests {
         let sample = &Sysfs::samples()[0];
         let change = planned::<Sysfs>(&sample.host, sample.args.clone());
         let [step] = &change.steps[..] else { panic!("{change:?}") };
-        assert!(matches!(&step.act, Act::Write { path, value } if path.as_str().contains("rx-0") && value == "0"));
+        assert!(
+            matches!(&step.act, Act::Write { path, value } if path.as_str().contains("rx-0") && value == "0")
+        );
         assert!(step.after.holds(&Seen::Value("00000000,00000000".to_owned())));
     }
 
@@ -294,8 +316,13 @@ mod tests {
         let host = Host::new().value(path, "always [madvise] never");
         assert!(planned::<Sysfs>(&host, json!({ "path": path, "value": "madvise" })).is_empty());
         let change = planned::<Sysfs>(&host, json!({ "path": path, "value": "never" }));
-        assert!(matches!(&change.steps[0].back, Back::Exactly(Act::Write { value, .. }) if value == "madvise"));
-        assert!(refusal::<Sysfs>(&host, json!({ "path": path, "value": "nevr" })).contains("always, madvise, never"));
+        assert!(
+            matches!(&change.steps[0].back, Back::Exactly(Act::Write { value, .. }) if value == "madvise")
+        );
+        assert!(
+            refusal::<Sysfs>(&host, json!({ "path": path, "value": "nevr" }))
+                .contains("always, madvise, never")
+        );
     }
 
     #[test]
@@ -311,12 +338,14 @@ mod tests {
     #[test]
     fn strangers_are_refused() {
         let host = Host::new().value("/sys/devices/system/cpu/smt/control", "on");
-        let refused = |path: &str, value: &str| refusal::<Sysfs>(&host, json!({ "path": path, "value": value }));
+        let refused =
+            |path: &str, value: &str| refusal::<Sysfs>(&host, json!({ "path": path, "value": value }));
         assert!(refused("/sys/devices/system/cpu/smt/contrl", "off").contains("did you mean `control`"));
         assert!(refused("/proc/sys/vm/swappiness", "1").contains("`sysctl`"));
         assert!(refused("/etc/passwd", "1").contains("not below"));
         assert!(refused("/sys/class/net/eth9/queues/rx-*/rps_cpus", "0").contains("missing: skip"));
-        let args = json!({ "path": "/sys/class/net/eth9/queues/rx-*/rps_cpus", "value": "0", "missing": "skip" });
+        let args =
+            json!({ "path": "/sys/class/net/eth9/queues/rx-*/rps_cpus", "value": "0", "missing": "skip" });
         assert!(planned::<Sysfs>(&host, args).is_empty());
     }
 }

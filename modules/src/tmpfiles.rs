@@ -14,7 +14,12 @@ pub(crate) fn reads(facts: &Facts) -> Vec<Read> {
 }
 
 /// Adds the step that makes a value be written at boot, or no more where `value` is none.
-pub(crate) fn persist(facts: &Facts, target: &str, value: Option<&str>, change: &mut Change) -> Result<(), Stop> {
+pub(crate) fn persist(
+    facts: &Facts,
+    target: &str,
+    value: Option<&str>,
+    change: &mut Change,
+) -> Result<(), Stop> {
     let path = known(FILE)?;
     let file = TextFile::read(facts, &path)?;
     let line = value.map(|value| format!("w {} - - - - {}", quoted(target), escaped(value)));
@@ -22,7 +27,9 @@ pub(crate) fn persist(facts: &Facts, target: &str, value: Option<&str>, change: 
     let claim = Claim::part(&path, target);
     let put = if after.is_empty() { file.remove(claim) } else { file.put(claim, &after) };
     if let Some((step, diff)) = put {
-        change.steps.extend(path.parent().map(|folder| make_folder(facts, &folder)).transpose()?.unwrap_or_default());
+        change
+            .steps
+            .extend(path.parent().map(|folder| make_folder(facts, &folder)).transpose()?.unwrap_or_default());
         change.steps.push(step);
         change.diff.push(diff);
     }

@@ -78,7 +78,12 @@ mod samples {
         }
         for step in &change.steps {
             let look = step.look.as_ref().unwrap();
-            assert!(step.before.same_state(&host.see(look)), "{about}: {:?} {:?}", step.before, host.see(look));
+            assert!(
+                step.before.same_state(&host.see(look)),
+                "{about}: {:?} {:?}",
+                step.before,
+                host.see(look)
+            );
             act(&mut host, sample, &step.act);
             assert!(step.after.holds(&host.see(look)), "{about}: {:?} {:?}", step.after, host.see(look));
         }
@@ -112,7 +117,11 @@ mod samples {
             assert!(schema["description"].as_str().is_some_and(|text| text.len() > 20), "{}", entry.name);
             assert!(entry.example.starts_with(&format!("{}:", entry.name)), "{}", entry.name);
             for (alias, name) in entry.aliases {
-                assert!(schema["properties"].get(name).is_some(), "{}: {alias} is another name of nothing", entry.name);
+                assert!(
+                    schema["properties"].get(name).is_some(),
+                    "{}: {alias} is another name of nothing",
+                    entry.name
+                );
             }
         }
     }

@@ -141,12 +141,15 @@ mod tests {
 
     #[test]
     fn waiting_is_data_and_changes_nothing() {
-        let change = planned::<WaitFor>(&Host::new(), json!({ "path": "/x", "state": "absent", "timeout": 5 }));
+        let change =
+            planned::<WaitFor>(&Host::new(), json!({ "path": "/x", "state": "absent", "timeout": 5 }));
         assert!(change.is_empty());
         let wait = change.wait.unwrap();
         assert_eq!(wait.timeout, 5);
         assert!(matches!(wait.goal, Goal::Path { state: Presence::Gone, .. }));
-        assert!(refusal::<WaitFor>(&Host::new(), json!({ "port": 1, "state": "drained" })).contains("counted"));
+        assert!(
+            refusal::<WaitFor>(&Host::new(), json!({ "port": 1, "state": "drained" })).contains("counted")
+        );
         assert!(refusal::<WaitFor>(&Host::new(), json!({ "port": 1, "path": "/x" })).contains("not both"));
     }
 }

@@ -39,9 +39,7 @@ pub(crate) struct Call<'a> {
 
 impl Call<'_> {
     fn folder(&self) -> Result<Option<HostPath>, Stop> {
-        self.chdir
-            .map(|path| HostPath::new(path).map_err(|why| Stop::refused("chdir", why)))
-            .transpose()
+        self.chdir.map(|path| HostPath::new(path).map_err(|why| Stop::refused("chdir", why))).transpose()
     }
 
     fn row(&self, name: &str) -> Result<Row, Stop> {
@@ -132,7 +130,9 @@ impl Call<'_> {
 
     fn back(&self) -> Result<Back, Stop> {
         let Some(undo) = self.undo else {
-            return Ok(Back::None { why: "nobody said how to undo this command: `undo:` says it".to_owned() });
+            return Ok(Back::None {
+                why: "nobody said how to undo this command: `undo:` says it".to_owned(),
+            });
         };
         let row = Row { dir: self.folder()?, ..Row::new("shell", [undo]) };
         Ok(Back::Approximately {
@@ -184,7 +184,8 @@ impl Call<'_> {
         let all = self.words.join("\0");
         let digest = Bytes::from(&all).digest().to_string();
         let first = self.words.first().map_or("", String::as_str);
-        let first = first.split_whitespace().next().unwrap_or_default().rsplit('/').next().unwrap_or_default();
+        let first =
+            first.split_whitespace().next().unwrap_or_default().rsplit('/').next().unwrap_or_default();
         Claim::new("command", &format!("{first}#{}", &digest[..8]))
     }
 }

@@ -16,7 +16,9 @@ fn a_command_is_a_call_of_its_own_words() {
     assert_eq!((row.stdin.as_deref(), row.dir.as_ref().unwrap().as_str()), (Some("x\n"), "/srv"));
     assert_eq!(row.env, [("A".to_owned(), "1".to_owned())]);
     assert_eq!(spoils[..], [Spoil::Volatile, Spoil::Below(HostPath::new("/etc/x").unwrap())]);
-    assert!(matches!(&change.steps[0].back, Back::Approximately { act: Act::Call { row, .. }, .. } if row.args == ["rm /x"]));
+    assert!(
+        matches!(&change.steps[0].back, Back::Approximately { act: Act::Call { row, .. }, .. } if row.args == ["rm /x"])
+    );
     assert_eq!(change.answer, Some(0));
     assert!(change.steps[0].is_act());
 }
@@ -61,7 +63,8 @@ fn a_probe_is_asked_and_answers() {
     assert_eq!(change.result["rc"], json!(3));
     assert_eq!(change.result["stdout"], json!("6.1"));
     assert_eq!(change.result["stderr_lines"], json!(["bad"]));
-    let change = planned::<Command>(&host, json!({ "cmd": "uname -r", "probe": true, "strip_empty_ends": false }));
+    let change =
+        planned::<Command>(&host, json!({ "cmd": "uname -r", "probe": true, "strip_empty_ends": false }));
     assert_eq!(change.result["stdout"], json!("6.1\n\n"));
 }
 

@@ -34,7 +34,8 @@ pub struct Dnf {
 
 impl Dnf {
     fn wish(&self) -> Wish<'_> {
-        let options = if self.install_weak_deps { Vec::new() } else { vec!["--setopt=install_weak_deps=False"] };
+        let options =
+            if self.install_weak_deps { Vec::new() } else { vec!["--setopt=install_weak_deps=False"] };
         let (state, update_cache) = (self.state, self.update_cache);
         Wish { packages: &self.name, state, update_cache, purge: false, options, only: Some(Family::Dnf) }
     }
@@ -43,7 +44,8 @@ impl Dnf {
 impl Module for Dnf {
     const NAME: &'static str = "dnf";
     const EXAMPLE: &'static str = "dnf:\n  name: numactl\n  state: present\n";
-    const ALIASES: &'static [(&'static str, &'static str)] = &[("pkg", "name"), ("expire-cache", "update_cache")];
+    const ALIASES: &'static [(&'static str, &'static str)] =
+        &[("pkg", "name"), ("expire-cache", "update_cache")];
 
     fn reads(&self, seen: &Facts) -> Vec<Read> {
         self.wish().reads(seen)
@@ -55,12 +57,16 @@ impl Module for Dnf {
 
     fn samples() -> Vec<Sample> {
         let look = Family::Dnf.look(&["numactl".to_owned()]);
-        let none = Seen::Output(Output { status: 1, stdout: "package numactl is not installed\n".into(), stderr: "".into() });
+        let none = Seen::Output(Output {
+            status: 1,
+            stdout: "package numactl is not installed\n".into(),
+            stderr: "".into(),
+        });
         let there = Seen::Output(Output::ok("numactl installed\nnumactl=2.0.16-4.el9 installed\n"));
-        let host = Host::new()
-            .file("/usr/bin/dnf", "")
-            .answer(look.clone(), none.clone())
-            .answer(Row::new("dnf-candidates", ["numactl"]), Seen::Output(Output::ok("numactl\t2.0.16-4.el9\n")));
+        let host = Host::new().file("/usr/bin/dnf", "").answer(look.clone(), none.clone()).answer(
+            Row::new("dnf-candidates", ["numactl"]),
+            Seen::Output(Output::ok("numactl\t2.0.16-4.el9\n")),
+        );
         let calls = vec![
             (Row::new("dnf-install", ["--", "numactl"]), vec![(Read::Ask(look.clone()), there)]),
             (Row::new("dnf-remove", ["numactl"]), vec![(Read::Ask(look), none)]),

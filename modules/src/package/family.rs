@@ -74,7 +74,9 @@ impl Family {
                 found.filter(|version| version != "(none)")
             }
             Self::Dnf => text.lines().find_map(|line| {
-                line.split_once('\t').filter(|(found, _)| *found == name).map(|(_, version)| version.to_owned())
+                line.split_once('\t')
+                    .filter(|(found, _)| *found == name)
+                    .map(|(_, version)| version.to_owned())
             }),
         }
     }
@@ -89,7 +91,10 @@ impl Family {
             Self::Apt => package.clone(),
             Self::Dnf => package.replacen('=', "-", 1),
         });
-        Row::new(name, options.iter().map(|option| (*option).to_owned()).chain(["--".to_owned()]).chain(words))
+        Row::new(
+            name,
+            options.iter().map(|option| (*option).to_owned()).chain(["--".to_owned()]).chain(words),
+        )
     }
 
     /// The call that takes packages away.
@@ -116,8 +121,19 @@ impl Family {
 /// never overwrites what it does not own, and the comparison before each write catches the rest.
 pub(crate) fn spoils() -> Vec<Spoil> {
     let answers = [
-        "dpkg-installed", "dpkg-query", "apt-policy", "rpm-installed", "rpm-query", "dnf-candidates",
-        "systemctl-unit-files", "systemctl-units", "getent", "id", "modinfo", "probe", "probe-shell",
+        "dpkg-installed",
+        "dpkg-query",
+        "apt-policy",
+        "rpm-installed",
+        "rpm-query",
+        "dnf-candidates",
+        "systemctl-unit-files",
+        "systemctl-units",
+        "getent",
+        "id",
+        "modinfo",
+        "probe",
+        "probe-shell",
     ];
     let folders = ["/etc", "/usr", "/var", "/opt", "/lib", "/sbin", "/bin"];
     let missing = folders.iter().filter_map(|folder| HostPath::new(folder).ok()).map(Spoil::Missing);

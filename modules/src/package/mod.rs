@@ -82,13 +82,16 @@ impl Wish<'_> {
         let mut packages = Vec::new();
         for package in self.packages.list() {
             let (name, version) = match package.split_once('=') {
-                Some((name, version)) => (name.trim().to_owned(), Some(version.trim_start_matches('=').trim().to_owned())),
+                Some((name, version)) => {
+                    (name.trim().to_owned(), Some(version.trim_start_matches('=').trim().to_owned()))
+                }
                 None => (package, None),
             };
             let fine = |letter: char| letter.is_ascii_alphanumeric() || "+-._:".contains(letter);
             if name.starts_with(['-', '+']) || name.is_empty() || !name.chars().all(fine) {
-                return Err(Stop::refused("name", format!("`{name}` is not the name of a package"))
-                    .way_out("name packages of the host's lists: files, URLs, groups and patterns are not known here"));
+                return Err(Stop::refused("name", format!("`{name}` is not the name of a package")).way_out(
+                    "name packages of the host's lists: files, URLs, groups and patterns are not known here",
+                ));
             }
             packages.push((name, version));
         }
@@ -106,10 +109,12 @@ impl Wish<'_> {
         let family = Family::of(facts)?;
         match self.only {
             Some(only) if only != family => {
-                Err(Stop::failed(format!("packages of this host are kept by {}", family.name())).way_out(format!(
-                    "use `package`, or leave the host out by `when: ansible_pkg_mgr == '{}'`",
-                    only.name()
-                )))
+                Err(Stop::failed(format!("packages of this host are kept by {}", family.name())).way_out(
+                    format!(
+                        "use `package`, or leave the host out by `when: ansible_pkg_mgr == '{}'`",
+                        only.name()
+                    ),
+                ))
             }
             _ => Ok(family),
         }
@@ -121,7 +126,8 @@ impl Wish<'_> {
             && !names.is_empty()
         {
             reads.push(Read::Ask(family.look(&names)));
-            let open = self.state == State::Latest || self.missing(facts, family).is_ok_and(|missing| !missing.is_empty());
+            let open = self.state == State::Latest
+                || self.missing(facts, family).is_ok_and(|missing| !missing.is_empty());
             if self.state != State::Absent && open {
                 reads.push(Read::Ask(family.candidates(&names)));
             }
@@ -132,7 +138,10 @@ impl Wish<'_> {
     fn installed(&self, facts: &Facts, family: Family) -> Result<(Installed, Output), Stop> {
         let output = facts.output(&family.look(&self.names()?))?;
         if output.status == 127 {
-            return Err(Stop::failed(format!("the programs of {} cannot be asked on this host", family.name())));
+            return Err(Stop::failed(format!(
+                "the programs of {} cannot be asked on this host",
+                family.name()
+            )));
         }
         let installed = output
             .text()
@@ -193,7 +202,8 @@ impl Wish<'_> {
                 return Err(Stop::refused("name", format!("the lists of this host know no package {name}"))
                     .way_out("set `update_cache: true`, or add the repository that has it"));
             }
-            if self.state == State::Latest && version.is_none() && installed.get(&name) == candidate.as_ref() {
+            if self.state == State::Latest && version.is_none() && installed.get(&name) == candidate.as_ref()
+            {
                 continue;
             }
             if self.state == State::Latest && candidate.is_none() && installed.contains_key(&name) {
@@ -218,12 +228,15 @@ impl Wish<'_> {
             let exact = match (version, candidate) {
                 (Some(version), _) if !version.ends_with('*') => Some(version),
                 // What an update of the lists brings is not known yet.
-                (None, Some(candidate)) if self.state == State::Latest && !self.update_cache => Some(candidate),
+                (None, Some(candidate)) if self.state == State::Latest && !self.update_cache => {
+                    Some(candidate)
+                }
                 _ => None,
             };
             exact.map_or(format!("{name} installed"), |version| format!("{name}={version} installed"))
         });
-        let look = (Read::Ask(family.look(&self.names()?)), Seen::Output(before), Match::Has(lines.collect()));
+        let look =
+            (Read::Ask(family.look(&self.names()?)), Seen::Output(before), Match::Has(lines.collect()));
         let row = family.install(&self.options, &packages);
         let todo_names: Vec<&str> = todo.iter().map(|(name, ..)| name.as_str()).collect();
         let back = self.back(family, &todo_names, &installed);
@@ -244,12 +257,15 @@ impl Wish<'_> {
     }
 
     fn back(&self, family: Family, names: &[&str], installed: &Installed) -> Back {
-        let (old, new): (Vec<&str>, Vec<&str>) = names.iter().partition(|name| installed.contains_key(**name));
-        let stays = "users, logs and configuration that the packages made, and packages that came along".to_owned();
+        let (old, new): (Vec<&str>, Vec<&str>) =
+            names.iter().partition(|name| installed.contains_key(**name));
+        let stays =
+            "users, logs and configuration that the packages made, and packages that came along".to_owned();
         let row = match (old.is_empty(), new.is_empty()) {
             (true, _) => family.remove(false, &owned(&new)),
             (false, true) => {
-                let versions: Vec<String> = old.iter().map(|name| format!("{name}={}", installed[*name])).collect();
+                let versions: Vec<String> =
+                    old.iter().map(|name| format!("{name}={}", installed[*name])).collect();
                 family.install(&downgrade(family), &versions)
             }
             (false, false) => {
@@ -264,7 +280,8 @@ impl Wish<'_> {
 
     fn remove(&self, facts: &Facts, family: Family, change: &mut Change) -> Result<(), Stop> {
         let (installed, before) = self.installed(facts, family)?;
-        let there: Vec<String> = self.names()?.into_iter().filter(|name| installed.contains_key(name)).collect();
+        let there: Vec<String> =
+            self.names()?.into_iter().filter(|name| installed.contains_key(name)).collect();
         if there.is_empty() {
             return Ok(());
         }
@@ -314,7 +331,8 @@ impl Package {
             Some("apt") => Some(Family::Apt),
             Some("dnf" | "dnf5" | "yum") => Some(Family::Dnf),
             Some(other) => {
-                return Err(Stop::refused("use", format!("`{other}` is not known here")).way_out("use apt, dnf or auto"));
+                return Err(Stop::refused("use", format!("`{other}` is not known here"))
+                    .way_out("use apt, dnf or auto"));
             }
         };
         let (state, update_cache) = (self.state, self.update_cache);
@@ -346,10 +364,10 @@ fn apt_samples() -> Vec<Sample> {
     let there = Seen::Output(Output::ok("numactl installed\nnumactl=2.0.16-1 installed\n"));
     let none = Seen::Output(Output { status: 1, stdout: "".into(), stderr: "no packages found".into() });
     let policy = Seen::Output(Output::ok("numactl:\n  Installed: (none)\n  Candidate: 2.0.16-1\n"));
-    let host = Host::new()
-        .file("/usr/bin/apt-get", "")
-        .answer(Row::new("apt-policy", ["numactl"]), policy);
-    let install = |args: &[&str]| (Row::new("apt-get-install", args.to_vec()), vec![(Read::Ask(look.clone()), there.clone())]);
+    let host = Host::new().file("/usr/bin/apt-get", "").answer(Row::new("apt-policy", ["numactl"]), policy);
+    let install = |args: &[&str]| {
+        (Row::new("apt-get-install", args.to_vec()), vec![(Read::Ask(look.clone()), there.clone())])
+    };
     let calls = vec![
         install(&["--", "numactl"]),
         install(&["--allow-downgrades", "--", "numactl=2.0.16-1"]),

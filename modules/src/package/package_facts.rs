@@ -82,9 +82,15 @@ mod tests {
     #[test]
     fn packages_are_listed_by_name() {
         let apt = packages(Family::Apt, "libc6:amd64\t2.36\tii \tamd64\nold\t1\trc \tamd64\n");
-        assert_eq!(apt["libc6"], json!([{ "name": "libc6", "version": "2.36", "arch": "amd64", "source": "apt" }]));
+        assert_eq!(
+            apt["libc6"],
+            json!([{ "name": "libc6", "version": "2.36", "arch": "amd64", "source": "apt" }])
+        );
         assert!(!apt.contains_key("old"));
-        let rpm = packages(Family::Dnf, "kernel\t(none)\t5.14\t1.el9\tx86_64\nkernel\t(none)\t5.14\t2.el9\tx86_64\n");
+        let rpm = packages(
+            Family::Dnf,
+            "kernel\t(none)\t5.14\t1.el9\tx86_64\nkernel\t(none)\t5.14\t2.el9\tx86_64\n",
+        );
         assert_eq!(rpm["kernel"].as_array().unwrap().len(), 2);
         assert_eq!(rpm["kernel"][1]["release"], json!("2.el9"));
     }

@@ -6,7 +6,10 @@ fn host(installed: &str, policy: &str, names: &[&str]) -> Host {
     let names = owned(names);
     Host::new()
         .file("/usr/bin/apt-get", "")
-        .answer(Family::Apt.look(&names), Seen::Output(Output { status: 1, stdout: installed.into(), stderr: "".into() }))
+        .answer(
+            Family::Apt.look(&names),
+            Seen::Output(Output { status: 1, stdout: installed.into(), stderr: "".into() }),
+        )
         .answer(Family::Apt.candidates(&names), Seen::Output(Output::ok(policy)))
 }
 
@@ -26,7 +29,9 @@ fn only_what_is_missing_is_installed() {
     let step = &change.steps[0];
     assert!(step.after.holds(&Seen::Output(Output::ok("a installed\nb installed\nb=2 installed\n"))));
     assert!(!step.after.holds(&step.before));
-    assert!(matches!(&step.back, Back::Approximately { act: Act::Call { row, .. }, stays } if row.args == ["b"] && stays.contains("logs")));
+    assert!(
+        matches!(&step.back, Back::Approximately { act: Act::Call { row, .. }, stays } if row.args == ["b"] && stays.contains("logs"))
+    );
 }
 
 #[test]
@@ -38,8 +43,11 @@ fn versions_and_latest() {
     }
     let change = planned::<Package>(&host, json!({ "name": "a", "state": "latest" }));
     assert_eq!(change.steps[0].after, Match::Has(vec!["a=1:1.3-1 installed".to_owned()]));
-    assert!(matches!(&change.steps[0].back, Back::Approximately { act: Act::Call { row, .. }, .. } if row.args == ["--allow-downgrades", "--", "a=1:1.2-3"]));
-    let change = planned::<Apt>(&host, json!({ "name": "a=1.1", "allow_downgrade": true, "update_cache": true }));
+    assert!(
+        matches!(&change.steps[0].back, Back::Approximately { act: Act::Call { row, .. }, .. } if row.args == ["--allow-downgrades", "--", "a=1:1.2-3"])
+    );
+    let change =
+        planned::<Apt>(&host, json!({ "name": "a=1.1", "allow_downgrade": true, "update_cache": true }));
     assert_eq!(row(&change, 0).name, "apt-get-update");
     assert_eq!(row(&change, 1).args, ["--allow-downgrades", "--", "a=1.1"]);
 }
@@ -54,5 +62,8 @@ fn strangers_are_refused() {
     }
     assert!(refusal::<Dnf>(&host, json!({ "name": "x" })).contains("kept by apt"));
     assert!(refusal::<Package>(&Host::new(), json!({ "name": "x" })).contains("neither"));
-    assert!(refusal::<Package>(&Host::new().file("/usr/bin/zypper", ""), json!({ "name": "x" })).contains("zypper"));
+    assert!(
+        refusal::<Package>(&Host::new().file("/usr/bin/zypper", ""), json!({ "name": "x" }))
+            .contains("zypper")
+    );
 }

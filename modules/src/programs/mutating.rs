@@ -18,14 +18,7 @@ pub const MUTATING: &[Program] = &[
     Program::new("modprobe-remove", &["modprobe", "-r", "--"], "unloads a kernel module"),
     Program::new(
         "apt-get-install",
-        &[
-            "env",
-            "DEBIAN_FRONTEND=noninteractive",
-            "apt-get",
-            "install",
-            "-q",
-            "-y",
-        ],
+        &["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-q", "-y"],
         "installs Debian packages",
     ),
     Program::new(

@@ -53,7 +53,11 @@ pub const READING: &[Program] = &[
     Program::new("systemctl-is-system-running", &["systemctl", "is-system-running"], "whether systemd is up"),
     Program::new(
         "dpkg-query",
-        &["dpkg-query", "--show", "--showformat=${binary:Package}\\t${Version}\\t${db:Status-Abbrev}\\t${Architecture}\\n"],
+        &[
+            "dpkg-query",
+            "--show",
+            "--showformat=${binary:Package}\\t${Version}\\t${db:Status-Abbrev}\\t${Architecture}\\n",
+        ],
         "installed Debian packages",
     )
     .of_files(&["/var/lib/dpkg"]),
@@ -82,16 +86,7 @@ pub const READING: &[Program] = &[
     .of_files(&["/var/lib/rpm", "/usr/lib/sysimage/rpm"]),
     Program::new(
         "dnf-candidates",
-        &[
-            "dnf",
-            "-q",
-            "-C",
-            "repoquery",
-            "--latest-limit=1",
-            "--queryformat",
-            "%{name}\\t%{evr}\\n",
-            "--",
-        ],
+        &["dnf", "-q", "-C", "repoquery", "--latest-limit=1", "--queryformat", "%{name}\\t%{evr}\\n", "--"],
         "candidates of RPM packages in the lists that the host has",
     ),
     Program::new("apt-policy", &["apt-cache", "policy"], "candidates of Debian packages").of_files(&[
@@ -131,6 +126,20 @@ pub const READING: &[Program] = &[
     ),
     Program::new("lscpu", &["lscpu", "--json"], "processors and their topology"),
     Program::new("findmnt", &["findmnt", "--json", "--bytes", "--real"], "mounts"),
+    Program::new(
+        "mounts",
+        &[
+            "findmnt",
+            "--json",
+            "--bytes",
+            "--real",
+            "--list",
+            "--output=TARGET,SOURCE,FSTYPE,OPTIONS,SIZE,AVAIL,UUID",
+        ],
+        "mounts with their sizes",
+    ),
+    Program::new("environment", &["env", "-0"], "variables of the host's shell"),
+    Program::new("date", &["date"], "the host's date, by a format"),
     Program::new("find", &["find"], "files below folders; the arguments are made by the module that asks"),
     Program::new("grub-editenv-list", &["grub-editenv", "-", "list"], "GRUB's environment block"),
     Program::new("grubby-info", &["grubby", "--info=ALL"], "boot entries as grubby sees them"),
@@ -139,7 +148,11 @@ pub const READING: &[Program] = &[
         &["stat", "-f", "-c", "%a %S %T"],
         "free blocks, block size and type of a file system",
     ),
-    Program::new("port", &["bash", "-c", "exec 3<>\"/dev/tcp/$1/$2\"", "port"], "whether a TCP port answers, by bash"),
+    Program::new(
+        "port",
+        &["bash", "-c", "exec 3<>\"/dev/tcp/$1/$2\"", "port"],
+        "whether a TCP port answers, by bash",
+    ),
     Program::new("probe", &[], "a command that its author declared a read"),
     Program::new("probe-script", SCRIPT, "a script that its author declared a read"),
     Program::new("probe-shell", &["sh", "-c"], "shell text that its author declared a read"),

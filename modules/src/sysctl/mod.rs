@@ -10,7 +10,9 @@ use crate::host::Host;
 use crate::module::{Module, Sample};
 use crate::shape::Shape;
 use crate::text_file::{TextFile, folder_reads, known, make_folder, text_reads};
-use crate::vocabulary::{Act, Back, Change, Claim, Diff, Effect, Facts, HostPath, Read, Seen, Step, Stop, coupled};
+use crate::vocabulary::{
+    Act, Back, Change, Claim, Diff, Effect, Facts, HostPath, Read, Seen, Step, Stop, coupled,
+};
 use name::Key;
 use order::{Order, Place};
 use schemars::JsonSchema;
@@ -119,7 +121,9 @@ impl Sysctl {
             if !self.ignoreerrors {
                 return Err(unknown(facts, key, &path));
             }
-            change.notes.push(format!("the kernel has no {} now: it is persisted and not live", key.dotted()));
+            change
+                .notes
+                .push(format!("the kernel has no {} now: it is persisted and not live", key.dotted()));
             change.effect = Effect::HostReboot;
             return Ok(());
         };
@@ -190,7 +194,12 @@ impl Sysctl {
         }
         if let Some(place) = persisted.filter(|place| !Shape::Words.alike(&place.value, value)) {
             change.diff.push(Diff::Value {
-                name: format!("{} (at boot, was decided by {}, line {})", key.dotted(), place.file, place.line),
+                name: format!(
+                    "{} (at boot, was decided by {}, line {})",
+                    key.dotted(),
+                    place.file,
+                    place.line
+                ),
                 before: Some(place.value),
                 after: Some(value.to_owned()),
             });
@@ -290,8 +299,7 @@ fn overridden(key: &Key, place: &Place) -> Stop {
 
 /// Says where the other of a coupled pair is set at boot as well.
 fn pair_note(order: &Order, key: &Key, change: &mut Change) {
-    let other =
-        key.live().ok().and_then(|path| coupled(&path)).and_then(|other| Key::parse(other).ok());
+    let other = key.live().ok().and_then(|path| coupled(&path)).and_then(|other| Key::parse(other).ok());
     if let Some((other, place)) = other.and_then(|other| order.winner(&other).map(|place| (other, place)))
         && place.value != "0"
     {
@@ -324,7 +332,9 @@ impl Module for Sysctl {
         }
         if let (State::Present, Ok(live)) = (self.state, key.live()) {
             reads.push(Read::text(&live));
-            reads.extend(coupled(&live).and_then(|other| HostPath::new(other).ok()).map(|path| Read::text(&path)));
+            reads.extend(
+                coupled(&live).and_then(|other| HostPath::new(other).ok()).map(|path| Read::text(&path)),
+            );
             if seen.value(&live) == Ok(None) {
                 reads.extend(siblings(&live).map(Read::Glob));
             }
@@ -338,7 +348,8 @@ impl Module for Sysctl {
             return Err(Stop::refused("name", "a pattern cannot be one setting")
                 .way_out("name the settings one by one, by `loop`"));
         }
-        let mut change = Change::nothing(json!({ "name": key.dotted(), "sysctl_file": self.file()?.as_str() }));
+        let mut change =
+            Change::nothing(json!({ "name": key.dotted(), "sysctl_file": self.file()?.as_str() }));
         match self.state {
             State::Absent => self.absent(facts, &key, &mut change)?,
             State::Present => {

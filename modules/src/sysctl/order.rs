@@ -75,11 +75,8 @@ impl Order {
             }
         }
         if !known && Self::would_hold(path) {
-            let file = TextFile {
-                path: path.clone(),
-                seen: crate::vocabulary::Seen::Absent,
-                text: text.to_owned(),
-            };
+            let file =
+                TextFile { path: path.clone(), seen: crate::vocabulary::Seen::Absent, text: text.to_owned() };
             let at = self.0.partition_point(|(listed, _)| listed.name() < path.name());
             self.0.insert(at, (path.clone(), file));
         }

@@ -36,7 +36,12 @@ fn blanks_and_tabs_are_no_change() {
     let host = host().file(LATE_FILE, "net.ipv4.tcp_rmem = 4096 131072  6291456\n");
     assert!(plan(&host, json!({ "name": "net.ipv4.tcp_rmem", "value": " 4096 131072 6291456 " })).is_empty());
     let change = plan(&host, json!({ "name": "net.ipv4.tcp_rmem", "value": "4096 131072 33554432" }));
-    assert!(change.steps.iter().any(|step| matches!(&step.act, Act::Write { value, .. } if value == "4096 131072 33554432")));
+    assert!(
+        change
+            .steps
+            .iter()
+            .any(|step| matches!(&step.act, Act::Write { value, .. } if value == "4096 131072 33554432"))
+    );
 }
 
 #[test]
@@ -68,7 +73,8 @@ fn a_later_file_is_named_and_beaten() {
 #[test]
 fn sysctl_conf_counts_where_a_link_names_it() {
     let args = json!({ "name": "vm.swappiness", "value": 1, "sysctl_file": "/etc/sysctl.conf" });
-    let linked = host().file("/etc/sysctl.conf", "# mine\n").link("/etc/sysctl.d/99-sysctl.conf", "../sysctl.conf");
+    let linked =
+        host().file("/etc/sysctl.conf", "# mine\n").link("/etc/sysctl.d/99-sysctl.conf", "../sysctl.conf");
     let change = plan(&linked, args.clone());
     assert_eq!(change.steps.len(), 2, "{:?}", change.notes);
     assert_eq!(text(&applied(linked, &change), "/etc/sysctl.conf"), "# mine\nvm.swappiness = 1\n");
@@ -94,7 +100,11 @@ fn the_one_in_force_of_a_pair_comes_back() {
     let Back::Exactly(back) = &step.back else { panic!("{step:?}") };
     let before = host.clone();
     let mut host = applied(host, &change);
-    assert_eq!(host.facts([Read::text(&HostPath::new("/proc/sys/vm/dirty_bytes").unwrap())]).value(&HostPath::new("/proc/sys/vm/dirty_bytes").unwrap()), Ok(Some("0".to_owned())));
+    assert_eq!(
+        host.facts([Read::text(&HostPath::new("/proc/sys/vm/dirty_bytes").unwrap())])
+            .value(&HostPath::new("/proc/sys/vm/dirty_bytes").unwrap()),
+        Ok(Some("0".to_owned()))
+    );
     host.act(back).unwrap();
     for name in ["dirty_ratio", "dirty_bytes"] {
         let read = Read::text(&HostPath::new(&format!("/proc/sys/vm/{name}")).unwrap());
@@ -123,9 +133,8 @@ fn patterns_lose_to_names() {
 
 #[test]
 fn absent_says_who_still_sets_it() {
-    let host = host()
-        .file("/etc/sysctl.d/50-a.conf", "vm.swappiness = 5\n")
-        .file(LATE_FILE, "vm.swappiness = 1\n");
+    let host =
+        host().file("/etc/sysctl.d/50-a.conf", "vm.swappiness = 5\n").file(LATE_FILE, "vm.swappiness = 1\n");
     let change = plan(&host, json!({ "name": "vm.swappiness", "state": "absent" }));
     assert!(change.notes.iter().any(|note| note.contains("50-a.conf, line 1, still")), "{:?}", change.notes);
     assert!(Sysctl::EXAMPLE.starts_with("sysctl:"));

@@ -17,7 +17,8 @@ pub(crate) fn daemon_reexec() -> Step {
 }
 
 fn bare(name: &str, row: Row) -> Step {
-    let spoils = vec![Spoil::Answers("systemctl-units".to_owned()), Spoil::Answers("systemctl-unit-files".to_owned())];
+    let spoils =
+        vec![Spoil::Answers("systemctl-units".to_owned()), Spoil::Answers("systemctl-unit-files".to_owned())];
     Step::call(Claim::new("systemd", name), row, spoils, Back::Nothing)
 }
 
@@ -58,7 +59,12 @@ pub(crate) fn start(unit: &Unit) -> Result<Step, Stop> {
     }
     if unit.runs_once() {
         let why = format!("{} runs to its end: what it did stays", unit.name);
-        return Ok(Step::call(claim(unit, "run"), call("systemctl-start", unit), spoils(unit), Back::None { why }));
+        return Ok(Step::call(
+            claim(unit, "run"),
+            call("systemctl-start", unit),
+            spoils(unit),
+            Back::None { why },
+        ));
     }
     let stop = act(call("systemctl-stop", unit), spoils(unit));
     let before = unit.get("ActiveState");
@@ -72,7 +78,11 @@ pub(crate) fn start(unit: &Unit) -> Result<Step, Stop> {
         claim(unit, "active"),
         call("systemctl-start", unit),
         spoils(unit),
-        (active_look(&unit.name), answer("ActiveState", before), Match::Exactly(answer("ActiveState", "active"))),
+        (
+            active_look(&unit.name),
+            answer("ActiveState", before),
+            Match::Exactly(answer("ActiveState", "active")),
+        ),
         back,
     ))
 }
@@ -127,7 +137,10 @@ pub(crate) fn enable(unit: &Unit, wanted: bool) -> Result<Option<Step>, Stop> {
         (false, "static" | "generated") => {
             return Err(Stop::refused(
                 "enabled",
-                format!("{} is {state}: it has no [Install] section, so that nothing can be disabled", unit.name),
+                format!(
+                    "{} is {state}: it has no [Install] section, so that nothing can be disabled",
+                    unit.name
+                ),
             )
             .way_out("set `masked: true` where it must never start, or leave `enabled` out"));
         }
@@ -135,9 +148,8 @@ pub(crate) fn enable(unit: &Unit, wanted: bool) -> Result<Option<Step>, Stop> {
         _ if is == wanted => return Ok(None),
         _ => {}
     }
-    let spoils = || {
-        vec![Spoil::Read(file_look(&unit.name)), Spoil::Answers("systemctl-unit-files".to_owned())]
-    };
+    let spoils =
+        || vec![Spoil::Read(file_look(&unit.name)), Spoil::Answers("systemctl-unit-files".to_owned())];
     let (row, inverse, after) = match wanted {
         true => ("systemctl-enable", "systemctl-disable", "enabled"),
         false => ("systemctl-disable", "systemctl-enable", "disabled"),
@@ -181,9 +193,8 @@ pub(crate) fn mask(unit: &Unit, wanted: bool) -> Result<Option<Step>, Stop> {
         true => Match::Exactly(answer("UnitFileState", "masked")),
         false => Match::Lacks(vec!["UnitFileState=masked".to_owned()]),
     };
-    let spoils = || {
-        vec![Spoil::Read(file_look(&unit.name)), Spoil::Answers("systemctl-unit-files".to_owned())]
-    };
+    let spoils =
+        || vec![Spoil::Read(file_look(&unit.name)), Spoil::Answers("systemctl-unit-files".to_owned())];
     Ok(Some(Step::call_seen(
         claim(unit, "masked"),
         call(row, unit),

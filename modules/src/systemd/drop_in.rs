@@ -87,8 +87,11 @@ impl DropIn {
         match (&self.content, &self.settings) {
             (Some(content), None) => Ok(ended(content)),
             (None, Some(settings)) => written(settings),
-            _ => Err(Stop::refused("drop_in", format!("drop-in `{}` needs `content` or `settings`", self.name))
-                .way_out("give one of the two")),
+            _ => Err(Stop::refused(
+                "drop_in",
+                format!("drop-in `{}` needs `content` or `settings`", self.name),
+            )
+            .way_out("give one of the two")),
         }
     }
 

@@ -12,7 +12,9 @@ pub use service_facts::ServiceFacts;
 
 use crate::host::Host;
 use crate::module::{Module, Sample};
-use crate::vocabulary::{Activation, Change, Diff, Effect, Facts, HostPath, Output, Read, Row, Seen, Step, Stop};
+use crate::vocabulary::{
+    Activation, Change, Diff, Effect, Facts, HostPath, Output, Read, Row, Seen, Step, Stop,
+};
 use drop_in::DropIn;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -88,10 +90,8 @@ pub enum ManagerScope {
 
 impl SystemdUnit {
     fn unit_name(&self) -> Result<Option<String>, Stop> {
-        let asks = self.state.is_some()
-            || self.enabled.is_some()
-            || self.masked.is_some()
-            || self.drop_in.is_some();
+        let asks =
+            self.state.is_some() || self.enabled.is_some() || self.masked.is_some() || self.drop_in.is_some();
         match &self.name {
             Some(name) => Ok(Some(full_name(name)?)),
             None if asks => Err(Stop::refused("name", "which unit? `name` is not set")),
@@ -130,7 +130,13 @@ impl SystemdUnit {
         }
     }
 
-    fn states(&self, facts: &Facts, unit: &mut Unit, reload: bool, steps: &mut Vec<Step>) -> Result<(), Stop> {
+    fn states(
+        &self,
+        facts: &Facts,
+        unit: &mut Unit,
+        reload: bool,
+        steps: &mut Vec<Step>,
+    ) -> Result<(), Stop> {
         if let Some(step) = self.masked.map(|masked| acts::mask(unit, masked)).transpose()?.flatten() {
             unit.follow(if self.masked == Some(true) { "systemctl-mask" } else { "systemctl-unmask" });
             steps.push(step);
@@ -280,7 +286,10 @@ impl Module for SystemdUnit {
                 .dir(RUNNING)
                 .answer(show(unit), shown.clone())
                 .answer(Row::new("systemctl-active", [unit]), unit::answer("ActiveState", active))
-                .answer(Row::new("systemctl-unit-file-state", [unit]), unit::answer("UnitFileState", "disabled"))
+                .answer(
+                    Row::new("systemctl-unit-file-state", [unit]),
+                    unit::answer("UnitFileState", "disabled"),
+                )
         };
         let after = |shown: &Seen, active: &str| {
             vec![

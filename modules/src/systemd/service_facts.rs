@@ -73,7 +73,10 @@ impl Module for ServiceFacts {
     fn samples() -> Vec<Sample> {
         let host = Host::new()
             .dir(super::RUNNING)
-            .answer(row("systemctl-units"), Seen::Output(Output::ok("ssh.service loaded active running OpenSSH\n")))
+            .answer(
+                row("systemctl-units"),
+                Seen::Output(Output::ok("ssh.service loaded active running OpenSSH\n")),
+            )
             .answer(row("systemctl-unit-files"), Seen::Output(Output::ok("ssh.service enabled enabled\n")));
         vec![Sample { about: "one service", args: json!({}), host, calls: Vec::new() }]
     }

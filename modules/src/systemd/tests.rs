@@ -24,11 +24,31 @@ fn calls(change: &Change) -> Vec<&str> {
 #[test]
 fn states_are_reached_by_calls_with_inverses() {
     for (active, file, args, wanted) in [
-        ("inactive", "disabled", json!({ "state": "started", "enabled": true }), vec!["systemctl-enable", "systemctl-start"]),
+        (
+            "inactive",
+            "disabled",
+            json!({ "state": "started", "enabled": true }),
+            vec!["systemctl-enable", "systemctl-start"],
+        ),
         ("active", "enabled", json!({ "state": "started", "enabled": true }), vec![]),
-        ("active", "enabled", json!({ "state": "stopped", "enabled": false }), vec!["systemctl-disable", "systemctl-stop"]),
-        ("active", "enabled", json!({ "state": "stopped", "masked": true }), vec!["systemctl-mask", "systemctl-stop"]),
-        ("inactive", "masked", json!({ "state": "started", "masked": false }), vec!["systemctl-unmask", "systemctl-start"]),
+        (
+            "active",
+            "enabled",
+            json!({ "state": "stopped", "enabled": false }),
+            vec!["systemctl-disable", "systemctl-stop"],
+        ),
+        (
+            "active",
+            "enabled",
+            json!({ "state": "stopped", "masked": true }),
+            vec!["systemctl-mask", "systemctl-stop"],
+        ),
+        (
+            "inactive",
+            "masked",
+            json!({ "state": "started", "masked": false }),
+            vec!["systemctl-unmask", "systemctl-start"],
+        ),
         ("active", "enabled", json!({ "state": "restarted" }), vec!["systemctl-restart"]),
         ("inactive", "static", json!({ "enabled": true }), vec![]),
         ("failed", "enabled", json!({ "state": "started" }), vec!["systemctl-start"]),
@@ -49,11 +69,15 @@ fn states_are_reached_by_calls_with_inverses() {
 #[test]
 fn what_cannot_be_is_refused_with_the_way_out() {
     let refused = |active: &str, file: &str, args: Json| refusal::<SystemdUnit>(&host(active, file), args);
-    assert!(refused("inactive", "masked", json!({ "name": UNIT, "state": "started" })).contains("masked: false"));
+    assert!(
+        refused("inactive", "masked", json!({ "name": UNIT, "state": "started" })).contains("masked: false")
+    );
     assert!(refused("active", "static", json!({ "name": UNIT, "enabled": false })).contains("masked: true"));
     assert!(refused("active", "enabled", json!({ "name": UNIT, "state": "reloaded" })).contains("restarted"));
     assert!(refused("active", "enabled", json!({ "state": "started" })).contains("`name` is not set"));
-    assert!(refused("active", "enabled", json!({ "name": "a b", "state": "started" })).contains("not the name"));
+    assert!(
+        refused("active", "enabled", json!({ "name": "a b", "state": "started" })).contains("not the name")
+    );
     let plain = Host::new().answer(show(UNIT), properties(UNIT, "active", "enabled"));
     assert!(refusal::<Service>(&plain, json!({ "name": UNIT })).contains("not run by systemd"));
     assert!(serde_json::from_value::<Service>(json!({ "name": "x", "use": "openrc" })).is_err());
@@ -62,7 +86,8 @@ fn what_cannot_be_is_refused_with_the_way_out() {
 #[test]
 fn unknown_units_are_refused_or_late() {
     let unknown = "irqbalanced.service";
-    let shown = Seen::Output(Output::ok(format!("Id={unknown}\nLoadState=not-found\nActiveState=inactive\n")));
+    let shown =
+        Seen::Output(Output::ok(format!("Id={unknown}\nLoadState=not-found\nActiveState=inactive\n")));
     let host = Host::new()
         .dir(RUNNING)
         .file("/usr/lib/systemd/system/irqbalance.service", "")
@@ -106,9 +131,13 @@ fn drop_ins_are_written_and_activated() {
     let change = planned::<SystemdUnit>(&host("active", "enabled"), args);
     assert_eq!(calls(&change), ["systemctl-daemon-reload", "systemctl-restart"]);
     assert!(change.then.is_empty());
-    let template = json!({ "name": "ceph-osd@.service", "drop_in": { "name": "pin", "content": "[Service]\n" } });
+    let template =
+        json!({ "name": "ceph-osd@.service", "drop_in": { "name": "pin", "content": "[Service]\n" } });
     let change = planned::<SystemdUnit>(&host("active", "enabled"), template);
-    assert_eq!(change.steps.last().unwrap().path().unwrap().as_str(), "/etc/systemd/system/ceph-osd@.service.d/pin.conf");
+    assert_eq!(
+        change.steps.last().unwrap().path().unwrap().as_str(),
+        "/etc/systemd/system/ceph-osd@.service.d/pin.conf"
+    );
 }
 
 #[test]
@@ -126,9 +155,12 @@ fn a_planned_unit_file_calls_for_a_daemon_reload_first() {
 
 #[test]
 fn a_restart_needs_another_start_time() {
-    let change = planned::<SystemdUnit>(&host("active", "enabled"), json!({ "name": UNIT, "state": "restarted" }));
+    let change =
+        planned::<SystemdUnit>(&host("active", "enabled"), json!({ "name": UNIT, "state": "restarted" }));
     let step = &change.steps[0];
-    let later = Seen::Output(Output::ok("ExecMainStartTimestampMonotonic=2000\nActiveEnterTimestampMonotonic=2000\n"));
+    let later = Seen::Output(Output::ok(
+        "ExecMainStartTimestampMonotonic=2000\nActiveEnterTimestampMonotonic=2000\n",
+    ));
     assert!(step.after.proves(&step.before, &later));
     assert!(!step.after.proves(&step.before, &step.before));
     let Act::Call { row, .. } = &step.act else { panic!("{step:?}") };

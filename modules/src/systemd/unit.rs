@@ -4,13 +4,26 @@ use crate::vocabulary::{Act, Facts, HostPath, Output, Read, Row, Seen, Stop, Tas
 use std::collections::BTreeMap;
 
 /// Folders that hold units.
-const FOLDERS: [&str; 4] =
-    ["/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system", "/usr/local/lib/systemd/system"];
+const FOLDERS: [&str; 4] = [
+    "/etc/systemd/system",
+    "/run/systemd/system",
+    "/usr/lib/systemd/system",
+    "/usr/local/lib/systemd/system",
+];
 
 /// The name with its kind: `irqbalance` is `irqbalance.service`.
 pub(crate) fn full_name(name: &str) -> Result<String, Stop> {
     const KINDS: [&str; 11] = [
-        ".service", ".socket", ".target", ".timer", ".mount", ".automount", ".path", ".slice", ".swap", ".device",
+        ".service",
+        ".socket",
+        ".target",
+        ".timer",
+        ".mount",
+        ".automount",
+        ".path",
+        ".slice",
+        ".swap",
+        ".device",
         ".scope",
     ];
     let fault = name.is_empty()
@@ -168,9 +181,9 @@ fn is_unit_path(path: &HostPath) -> bool {
 
 /// The newest planned task that may bring a unit: its file, a package, or a command that may do anything.
 fn brought_by(facts: &Facts, unit: &str) -> Option<TaskId> {
-    let template = unit.split_once('@').map(|(name, kind)| {
-        format!("{name}@.{}", kind.rsplit_once('.').map_or("service", |(_, kind)| kind))
-    });
+    let template = unit
+        .split_once('@')
+        .map(|(name, kind)| format!("{name}@.{}", kind.rsplit_once('.').map_or("service", |(_, kind)| kind)));
     facts
         .planned()
         .iter()
@@ -180,7 +193,10 @@ fn brought_by(facts: &Facts, unit: &str) -> Option<TaskId> {
                 is_unit_path(path) && (path.name() == unit || Some(path.name()) == template.as_deref())
             }
             Act::Call { row, .. } => {
-                matches!(row.name.as_str(), "apt-get-install" | "dnf-install" | "command" | "shell" | "shell-by")
+                matches!(
+                    row.name.as_str(),
+                    "apt-get-install" | "dnf-install" | "command" | "shell" | "shell-by"
+                )
             }
             _ => false,
         })
@@ -206,7 +222,11 @@ fn not_found(facts: &Facts, unit: &str) -> Stop {
 pub(crate) fn need_systemd(facts: &Facts) -> Result<(), Stop> {
     let there = facts.stat(&crate::text_file::known(RUNNING)?)?.is_some();
     let why = || Stop::failed(format!("this host is not run by systemd: {RUNNING} is not there"));
-    if there { Ok(()) } else { Err(why().way_out("leave it out by `when: ansible_service_mgr == 'systemd'`")) }
+    if there {
+        Ok(())
+    } else {
+        Err(why().way_out("leave it out by `when: ansible_service_mgr == 'systemd'`"))
+    }
 }
 
 /// The folder that is there where systemd runs the host: see sd_booted(3).

@@ -126,9 +126,7 @@ impl Goal {
                 };
                 Ok(found == (*state == Presence::There))
             }
-            Self::Boot { test } => {
-                Ok(facts.output(&Row::new("probe", test.iter().cloned()))?.status == 0)
-            }
+            Self::Boot { test } => Ok(facts.output(&Row::new("probe", test.iter().cloned()))?.status == 0),
         }
     }
 }
