@@ -46,6 +46,9 @@ fn two_mebibytes() -> String {
 
 const SYSCTL: &str = "vm.nr_hugepages";
 
+/// A node, its file of the count, and the count; without a node the machine's.
+type Pool<'a> = (Option<&'a str>, HostPath, u64);
+
 impl Hugepages {
     /// The size of a page in KiB.
     fn size(&self) -> Result<u64, Stop> {
@@ -61,7 +64,7 @@ impl Hugepages {
     }
 
     /// The files of counts and what each shall hold, by node.
-    fn pools(&self) -> Result<Vec<(Option<&str>, HostPath, u64)>, Stop> {
+    fn pools(&self) -> Result<Vec<Pool<'_>>, Stop> {
         match (self.count, &self.nodes) {
             (Some(count), None) => {
                 Ok(vec![(None, known(&format!("{}/nr_hugepages", self.folder()?))?, count)])
@@ -93,7 +96,7 @@ impl Hugepages {
     fn pool(
         &self,
         facts: &Facts,
-        pool: (Option<&str>, HostPath, u64),
+        pool: Pool<'_>,
         change: &mut Change,
     ) -> Result<(), Stop> {
         let (node, path, count) = pool;

@@ -37,7 +37,7 @@ fn number(value: &Json) -> u64 {
     value.as_u64().or_else(|| value.as_str()?.parse().ok()).unwrap_or(0)
 }
 
-fn children<'a>(device: &'a Json) -> impl Iterator<Item = &'a Json> {
+fn children(device: &Json) -> impl Iterator<Item = &Json> {
     device["children"].as_array().into_iter().flatten()
 }
 
