@@ -1,8 +1,9 @@
 //! Neighbouring steps on one subject become one: the first before, the last after.
-use crate::vocabulary::{Act, Content, Image, Match, Meta, Step, TaskId};
+use crate::vocabulary::{Act, Back, Content, Image, Match, Meta, Node, Read, Seen, Step, TaskId};
+use serde::{Deserialize, Serialize};
 
 /// A step that stands for one or more planned ones.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Folded {
     /// The tasks that asked for it, in order.
     pub tasks: Vec<TaskId>,
@@ -20,7 +21,7 @@ pub fn fold(steps: impl IntoIterator<Item = (TaskId, Step)>) -> Vec<Folded> {
             Act::Put { path, image, .. } => {
                 let earlier =
                     folded[border..].iter_mut().rev().find(|earlier| earlier.step.path() == Some(path));
-                earlier.is_some_and(|earlier| merge_put(earlier, task, image))
+                earlier.is_some_and(|earlier| merge_put(earlier, task, image, &step))
             }
             Act::Write { path, .. } => match folded[border..].last_mut() {
                 Some(earlier) if earlier.step.path() == Some(path) => {
@@ -46,9 +47,27 @@ pub fn fold(steps: impl IntoIterator<Item = (TaskId, Step)>) -> Vec<Folded> {
 }
 
 /// Lets an earlier put reach what a later one asks for, if one put can say both.
-fn merge_put(earlier: &mut Folded, task: TaskId, later: &Image) -> bool {
-    let Act::Put { image, .. } = &mut earlier.step.act else { return false };
+fn merge_put(earlier: &mut Folded, task: TaskId, later: &Image, step: &Step) -> bool {
+    let Act::Put { path, image, validate } = &mut earlier.step.act else { return false };
     let Some(merged) = merged(image, later) else { return false };
+    let only_meta = |image: &Image| matches!(image, Image::File { content: Content::Same, .. });
+    if only_meta(image) && !only_meta(later) {
+        // The earlier step neither looked at the content nor kept it: the later one did both.
+        let (Seen::Node(first), Seen::Node(second)) = (&earlier.step.before, &step.before) else {
+            return false;
+        };
+        let Back::Exactly(Act::Put { image: Image::File { content, .. }, .. }) = &step.back else {
+            return false;
+        };
+        let kept = Image::File { content: content.clone(), meta: Meta::of(first) };
+        let before = Node { body: second.body.clone(), size: second.size, ..first.clone() };
+        earlier.step.back = Back::Exactly(Act::Put { path: path.clone(), image: kept, validate: None });
+        earlier.step.before = Seen::Node(before);
+        earlier.step.look = Some(Read::digest(path));
+    }
+    if let Act::Put { validate: Some(command), .. } = &step.act {
+        *validate = Some(command.clone());
+    }
     *image = merged.clone();
     earlier.step.after = Match::Image(merged);
     earlier.tasks.push(task);
@@ -92,7 +111,11 @@ fn comes_back(step: &Step) -> bool {
 #[cfg(test)]
 mod tests {
     use super::fold;
-    use crate::vocabulary::{Act, Claim, Content, HostPath, Image, Meta, Row, Seen, Step, TaskId};
+    use crate::host::Host;
+    use crate::recovery::way_back;
+    use crate::vocabulary::{
+        Act, Claim, Content, Facts, HostPath, Image, Meta, Read, Row, Seen, Step, TaskId,
+    };
 
     fn put(path: &str, text: &str, mode: Option<u32>) -> Step {
         let path = HostPath::new(path).unwrap();
@@ -124,6 +147,28 @@ mod tests {
         let Act::Put { image, .. } = &folded[0].step.act else { panic!() };
         let meta = Meta { mode: Some(0o600), ..Meta::default() };
         assert_eq!(*image, Image::File { content: Content::Bytes("one".into()), meta });
+    }
+
+    #[test]
+    fn a_text_after_a_mode_keeps_the_old_text_for_the_way_back() {
+        let host = Host::new().file("/etc/a", "old");
+        let path = HostPath::new("/etc/a").unwrap();
+        let facts = host.facts([Read::text(&path)]);
+        let before = |facts: &Facts| Seen::Node(facts.node(&path).unwrap().unwrap());
+        let image = |content, mode| Image::File { content, meta: Meta { mode, ..Meta::default() } };
+        let mode =
+            Step::put(Claim::file(&path), path.clone(), before(&facts), image(Content::Same, Some(0o600)));
+        let mut later = facts.clone();
+        later.plan(TaskId(0), [mode.clone()]);
+        let text = image(Content::Bytes("new".into()), None);
+        let text = Step::put(Claim::file(&path), path.clone(), before(&later), text);
+        let folded = fold([(TaskId(0), mode), (TaskId(1), text)]);
+        assert_eq!(folded.len(), 1);
+        let mut changed = host.clone();
+        changed.act(&folded[0].step.act).unwrap();
+        assert!(folded[0].step.after.holds(&changed.see(&Read::text(&path))));
+        changed.act(way_back(&folded[0].step).0.unwrap()).unwrap();
+        assert!(host.see(&Read::text(&path)).same_state(&changed.see(&Read::text(&path))));
     }
 
     #[test]

@@ -93,12 +93,7 @@ impl Hugepages {
         Ok(memory(facts, None, "Hugepagesize:")? == self.size()?)
     }
 
-    fn pool(
-        &self,
-        facts: &Facts,
-        pool: Pool<'_>,
-        change: &mut Change,
-    ) -> Result<(), Stop> {
+    fn pool(&self, facts: &Facts, pool: Pool<'_>, change: &mut Change) -> Result<(), Stop> {
         let (node, path, count) = pool;
         let Some(now) = facts.value(&path)? else { return Err(self.not_offered(facts, node)) };
         let have: u64 = now.trim().parse().map_err(|_| Stop::failed(format!("{path} holds `{now}`")))?;
@@ -206,7 +201,7 @@ fn enough(facts: &Facts, node: Option<&str>, need: u64, change: &mut Change) -> 
 
 impl Module for Hugepages {
     const NAME: &'static str = "hugepages";
-    const EXAMPLE: &'static str = "hugepages:\n  size: 2M\n  count: 1024\n";
+    const EXAMPLE: &'static str = "- hugepages:\n    size: 2M\n    count: 1024\n";
 
     fn reads(&self, seen: &Facts) -> Vec<Read> {
         let mut paths = vec![known("/proc/cmdline"), meminfo(None)];

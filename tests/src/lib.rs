@@ -1,1 +1,3 @@
 //! Shared beds of the tests.
+
+pub mod sshd;

@@ -1,7 +1,7 @@
 //! A host in memory: nodes, values and answers. The contract suite and the engine's tests act on it.
 use crate::vocabulary::{
-    Act, Body, Bytes, Content, Facts, HostPath, Identity, Image, Kind, Look, Node, Read, Row, Seen, Step,
-    TaskId, Want, coupled, glob_matches,
+    Act, Body, Bytes, Content, Facts, HostPath, Identity, Image, Kind, Look, Node, Output, Read, Row, Seen,
+    Step, TaskId, Want, coupled, glob_matches, listed_folder,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -153,14 +153,54 @@ impl Host {
                 names.dedup();
                 Seen::Names(names)
             }
-            Read::Ask(row) => self.answers.get(row).cloned().unwrap_or_else(|| {
-                Seen::Output(crate::vocabulary::Output {
-                    status: 127,
-                    stdout: Bytes::default(),
-                    stderr: Bytes::from(format!("{}: not found", row.name)),
+            Read::Ask(row) => {
+                self.answers.get(row).cloned().or_else(|| self.list(row)).unwrap_or_else(|| {
+                    Seen::Output(Output {
+                        status: 127,
+                        stdout: Bytes::default(),
+                        stderr: Bytes::from(format!("{}: not found", row.name)),
+                    })
                 })
-            }),
+            }
         }
+    }
+
+    /// What `find FOLDER -print0` says.
+    fn list(&self, row: &Row) -> Option<Seen> {
+        let folder = listed_folder(row)?;
+        let names: Vec<&HostPath> = self.nodes.keys().filter(|path| path.is_within(&folder)).collect();
+        let stdout: String = names.iter().flat_map(|name| [name.as_str(), "\0"]).collect();
+        let (status, stderr) = match names.is_empty() {
+            true => (1, format!("find: '{folder}': No such file or directory\n")),
+            false => (0, String::new()),
+        };
+        Some(Seen::Output(Output { status, stdout: stdout.into(), stderr: stderr.into() }))
+    }
+
+    /// Where two hosts are not in the same state, in words: nodes (see [`Node::same_state`]), values and
+    /// answers. What was moved aside does not count.
+    pub fn differences(&self, other: &Self) -> Vec<String> {
+        let aside = |path: &HostPath| path.as_str().starts_with("/var/lib/tunerun");
+        let mut found = Vec::new();
+        for path in self.nodes.keys().chain(other.nodes.keys()).filter(|path| !aside(path)) {
+            let (one, two) = (self.nodes.get(path), other.nodes.get(path));
+            let same = match (one, two) {
+                (Some(one), Some(two)) => one.same_state(two),
+                _ => false,
+            };
+            if !same {
+                found.push(format!("{path}: {one:?} is not {two:?}"));
+            }
+        }
+        for path in self.values.keys().chain(other.values.keys()) {
+            let (one, two) = (self.values.get(path), other.values.get(path));
+            if one != two {
+                found.push(format!("{path}: {one:?} is not {two:?}"));
+            }
+        }
+        found.sort();
+        found.dedup();
+        found
     }
 
     fn virtual_folders(&self) -> impl Iterator<Item = HostPath> + '_ {

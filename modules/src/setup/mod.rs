@@ -73,7 +73,7 @@ fn unknown(name: &str) -> Stop {
 
 impl Module for Setup {
     const NAME: &'static str = "setup";
-    const EXAMPLE: &'static str = "setup:\n  filter: [ansible_distribution*, ansible_processor_vcpus]\n";
+    const EXAMPLE: &'static str = "- setup:\n    filter: [ansible_distribution*, ansible_processor_vcpus]\n";
     const ALIASES: &'static [(&'static str, &'static str)] = &[];
 
     fn reads(&self, seen: &Facts) -> Vec<Read> {

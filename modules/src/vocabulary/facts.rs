@@ -120,6 +120,17 @@ impl Facts {
         }
     }
 
+    /// Nothing, if all these reads are known or late; else all that nobody has looked at yet, so that they share
+    /// one round.
+    ///
+    /// # Errors
+    /// [`Stop::Unread`].
+    pub fn need<'a>(&self, reads: impl IntoIterator<Item = &'a Read>) -> Result<(), Stop> {
+        let unread: Vec<Read> =
+            reads.into_iter().filter(|read| self.look(read) == Look::Unread).cloned().collect();
+        if unread.is_empty() { Ok(()) } else { Err(Stop::Unread(unread)) }
+    }
+
     /// A node with its text, or none where nothing is there. Denied and failed looks are refusals.
     ///
     /// # Errors

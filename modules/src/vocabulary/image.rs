@@ -1,10 +1,11 @@
 //! What a path shall hold: the states that a put can reach.
 use super::bytes::{Bytes, Digest};
 use super::seen::{Body, Kind, Node, Seen};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// An owner or a group.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Owner {
     /// By number.
@@ -90,11 +91,7 @@ impl Image {
     }
 
     fn of_node(node: &Node) -> Option<Self> {
-        let meta = Meta {
-            mode: Some(node.mode),
-            owner: Some(Owner::Id(node.uid)),
-            group: Some(Owner::Id(node.gid)),
-        };
+        let meta = Meta::of(node);
         match &node.kind {
             Kind::File => {
                 let content = match node.body.as_ref()? {
@@ -127,6 +124,11 @@ impl Image {
 }
 
 impl Meta {
+    /// The mode and the owners of a node.
+    pub fn of(node: &Node) -> Self {
+        Self { mode: Some(node.mode), owner: Some(Owner::Id(node.uid)), group: Some(Owner::Id(node.gid)) }
+    }
+
     /// Whether a node has this mode and these owners, as far as they are said.
     pub fn holds(&self, node: &Node) -> bool {
         self.mode.is_none_or(|mode| mode == node.mode)

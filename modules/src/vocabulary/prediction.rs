@@ -3,7 +3,8 @@ use super::facts::Identity;
 use super::image::{Content, Image, Meta, Owner};
 use super::path::HostPath;
 use super::read::Read;
-use super::seen::{Body, Kind, Node, Seen};
+use super::row::Row;
+use super::seen::{Body, Kind, Node, Output, Seen};
 use super::step::{Act, Match, Spoil, Step};
 use crate::programs;
 
@@ -61,8 +62,40 @@ fn put_touches(path: &HostPath, image: &Image, read: &Read) -> bool {
     match read {
         Read::File { path: at, .. } | Read::Stat(at) => at == path || (whole_tree && at.is_within(path)),
         Read::Glob(pattern) => glob_matches(pattern, path) || (whole_tree && glob_below(pattern, path)),
-        Read::Ask(row) => programs::reads_path(&row.name, path),
+        Read::Ask(row) => {
+            programs::reads_path(&row.name, path)
+                || listed_folder(row).is_some_and(|folder| path.is_within(&folder) || folder.is_within(path))
+        }
     }
+}
+
+/// The folder whose names below a row lists, each ended by NUL: `find FOLDER -print0`.
+pub(crate) fn listed_folder(row: &Row) -> Option<HostPath> {
+    match row.args.as_slice() {
+        [folder, print] if row.name == "find" && print == "-print0" => HostPath::new(folder).ok(),
+        _ => None,
+    }
+}
+
+/// What [`listed_folder`] lists after a put. Late where a tree comes back, or where nothing could be listed.
+fn listing_after(before: Seen, folder: &HostPath, path: &HostPath, image: &Image) -> Option<Seen> {
+    let Seen::Output(output) = before else { return Some(before) };
+    let there = output.status == 0;
+    let text = output.stdout.text()?;
+    let mut names: Vec<&str> = text.split('\0').filter(|name| !name.is_empty()).collect();
+    if *image == Image::Absent {
+        names.retain(|name| !HostPath::new(name).is_ok_and(|name| name.is_within(path)));
+        if folder.is_within(path) {
+            return None;
+        }
+    } else if !there {
+        return None;
+    } else if !names.contains(&path.as_str()) && path.is_within(folder) {
+        names.push(path.as_str());
+        names.sort_unstable();
+    }
+    let stdout: String = names.iter().flat_map(|name| [name, "\0"]).collect();
+    Some(Seen::Output(Output { stdout: stdout.into(), ..output }))
 }
 
 /// Whether a spoil makes a read unknown.
@@ -110,6 +143,12 @@ pub(super) fn touch<'a>(step: &'a Step, read: &'a Read, who: &'a Identity) -> To
         (Act::Put { path, image, .. }, Read::Glob(pattern)) => {
             Touch::Changes(Box::new(move |before| names_after(before, pattern, path, image)))
         }
+        (Act::Put { path, image, .. }, Read::Ask(row)) => match listed_folder(row) {
+            Some(folder) => {
+                Touch::Changes(Box::new(move |before| listing_after(before, &folder, path, image)))
+            }
+            None => Touch::Late,
+        },
         (Act::Write { path, .. }, Read::File { path: at, .. }) if path != at => {
             Touch::Exactly(Seen::Value("0".to_owned()))
         }
@@ -198,7 +237,7 @@ fn set_owner(id: &mut u32, name: &mut String, owner: Option<&Owner>) {
         Some(owner) if owner.is(*id, name) => {}
         Some(Owner::Id(wanted)) => {
             *id = *wanted;
-            *name = wanted.to_string();
+            *name = if *wanted == 0 { "root".to_owned() } else { wanted.to_string() };
         }
         Some(Owner::Name(wanted)) => {
             *id = if wanted == "root" { 0 } else { u32::MAX };

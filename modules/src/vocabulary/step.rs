@@ -1,10 +1,10 @@
 //! One state to reach: what was there, what shall be there, how it gets there and back.
 use super::claim::Claim;
-use super::image::{Content, Image};
+use super::image::{Content, Image, Meta};
 use super::path::HostPath;
-use super::read::{Read, Want};
+use super::read::Read;
 use super::row::Row;
-use super::seen::{Body, Seen};
+use super::seen::{Body, Kind, Seen};
 use crate::shape::Shape;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -180,26 +180,28 @@ pub struct Step {
 impl Step {
     /// A step that makes `path` what `image` says. The way back follows from what was seen.
     pub fn put(claim: Claim, path: HostPath, before: Seen, image: Image) -> Self {
-        let back = match Image::of(&before) {
+        let back = match (&image, &before) {
+            (Image::File { content: Content::Same, .. }, Seen::Node(node)) if node.kind == Kind::File => {
+                Some(Image::File { content: Content::Same, meta: Meta::of(node) })
+            }
             // A tree that is taken away is moved aside and comes back whole.
-            Some(Image::Dir { .. }) if image == Image::Absent => {
-                Back::Exactly(Act::Put { path: path.clone(), image: Image::Aside, validate: None })
-            }
-            Some(Image::File { meta, .. })
-                if matches!(&image, Image::File { content: Content::Same, .. }) =>
-            {
-                Back::Exactly(Act::Put {
-                    path: path.clone(),
-                    image: Image::File { content: Content::Same, meta },
-                    validate: None,
-                })
-            }
-            Some(old) => Back::Exactly(Act::Put { path: path.clone(), image: old, validate: None }),
-            None => Back::None { why: "what was there is neither a file, a folder nor a link".to_owned() },
+            (Image::Absent, Seen::Node(node)) if node.kind == Kind::Dir => Some(Image::Aside),
+            _ => Image::of(&before),
+        };
+        let back = match back {
+            Some(image) => Back::Exactly(Act::Put { path: path.clone(), image, validate: None }),
+            None => Back::None {
+                why: "what was there is neither a file that was read, nor a folder, nor a link".to_owned(),
+            },
+        };
+        // Where only mode and owners change, the content is no matter: it is neither read nor compared.
+        let look = match &image {
+            Image::File { content: Content::Same, .. } | Image::Dir { .. } => Read::Stat(path.clone()),
+            _ => Read::digest(&path),
         };
         Self {
             claim,
-            look: Some(Read::File { path: path.clone(), want: Want::Digest }),
+            look: Some(look),
             before: digested(before),
             after: Match::Image(image.clone()),
             act: Act::Put { path, image, validate: None },

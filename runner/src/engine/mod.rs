@@ -1,1 +1,4 @@
 //! Probe, plan, execute, verify.
+pub mod batch;
+pub mod carrier;
+pub mod probe;

@@ -1,4 +1,5 @@
 //! What is wrong with a YAML text, said to a person who writes playbooks.
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde_yaml::granit_parser::{ErrorKind, ScanError};
@@ -16,9 +17,8 @@ pub fn syntax(source: &Arc<Source>, error: &ScanError) -> Diagnostic {
     let start = back_to_text(source, at);
     let line = line_at(source, start);
     let mut problem = Diagnostic::error(message(error.kind()), Span::new(source, start, start));
-    if let Some((offset, help)) = likely(line.text(), error.kind()) {
-        let start = line.start + offset;
-        problem.span = Some(Span::new(source, start, line.start + line.text().trim_end().len()));
+    if let Some((range, help)) = likely(line.text(), error.kind()) {
+        problem.span = Some(Span::new(source, line.start + range.start, line.start + range.end));
         problem = problem.help(help);
     } else if let Some(help) = help(error.kind()) {
         problem = problem.help(help);
@@ -42,14 +42,15 @@ fn line_at(source: &Arc<Source>, at: usize) -> Span {
     Span::new(source, start, end)
 }
 
-/// What most likely happened on the line, with the offset of the culprit.
-fn likely(line: &str, kind: &ErrorKind) -> Option<(usize, String)> {
+/// What most likely happened on the line, with the place of the culprit.
+fn likely(line: &str, kind: &ErrorKind) -> Option<(Range<usize>, String)> {
     let indent = line.len() - line.trim_start().len();
     if line[..indent].contains('\t') {
-        return Some((0, "indent with spaces: YAML takes no tabs there".to_owned()));
+        return Some((0..indent, "indent with spaces: YAML takes no tabs there".to_owned()));
     }
     let value = value_start(line)?;
     let text = line[value..].trim_end();
+    let value = value..value + text.len();
     if text.starts_with("{{") || text.starts_with("{%") {
         return Some((value, QUOTE.to_owned()));
     }
@@ -91,11 +92,15 @@ fn value_start(line: &str) -> Option<usize> {
 
 fn message(kind: &ErrorKind) -> String {
     use ErrorKind::{
-        ExpectedBlockMappingKey, ExpectedBlockSequenceEntry, InvalidIndentation, MappingValueNotAllowed,
+        ExpectedBlockMappingKey, ExpectedBlockSequenceEntry, InvalidIndentation,
+        InvalidTrailingDoubleQuotedScalar, InvalidTrailingSingleQuotedScalar, MappingValueNotAllowed,
         RecursionLimitExceeded, SimpleKeyExpected, TabInBlockIndentation, TabInIndentation, TabNotAllowed,
         UnclosedFlowCollection, UnclosedQuotedScalar,
     };
     match kind {
+        InvalidTrailingDoubleQuotedScalar | InvalidTrailingSingleQuotedScalar => {
+            "text after a closing quote".to_owned()
+        }
         UnclosedQuotedScalar => "a quote is never closed".to_owned(),
         UnclosedFlowCollection { open } => format!("a `{open}` is never closed"),
         TabNotAllowed | TabInBlockIndentation | TabInIndentation => {

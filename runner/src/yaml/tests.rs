@@ -25,9 +25,8 @@ fn fault(text: &str) -> (String, String, String) {
 }
 
 /// Each row as PyYAML's safe loader reads it.
-#[test]
-fn scalars_are_read_as_ansible_reads_them() {
-    let rows = [
+fn words_and_whole_numbers() -> Vec<(&'static str, Json)> {
+    vec![
         ("yes", json!(true)),
         ("On", json!(true)),
         ("off", json!(false)),
@@ -53,6 +52,11 @@ fn scalars_are_read_as_ansible_reads_them() {
         ("1:60", json!("1:60")),
         ("0:30", json!("0:30")),
         ("0000:00:1f.2", json!("0000:00:1f.2")),
+    ]
+}
+
+fn others() -> Vec<(&'static str, Json)> {
+    vec![
         ("1.10", json!(1.1)),
         ("1.", json!(1.0)),
         (".5", json!(0.5)),
@@ -84,8 +88,12 @@ fn scalars_are_read_as_ansible_reads_them() {
         ("|\n  a\n\n   b\n", json!("a\n\n b\n")),
         (">-\n  a\n  b\n", json!("a b")),
         ("\"a\\tb\"", json!("a\tb")),
-    ];
-    for (text, expected) in rows {
+    ]
+}
+
+#[test]
+fn scalars_are_read_as_ansible_reads_them() {
+    for (text, expected) in words_and_whole_numbers().into_iter().chain(others()) {
         assert_eq!(value(text), expected, "{text:?}");
     }
 }
@@ -254,4 +262,23 @@ proptest! {
         let quoted = format!("'{}'", text.replace('\'', "''"));
         prop_assert_eq!(value(&quoted), json!(text));
     }
+}
+
+/// tests/data/yaml/scalars.json: random scalars with the values that PyYAML 6.0.3's safe loader gives (dates as text).
+#[test]
+fn scalars_agree_with_pyyaml() {
+    let rows: Vec<(String, Json)> =
+        serde_json::from_str(include_str!("../../../tests/data/yaml/scalars.json")).expect("rows");
+    assert!(rows.len() > 500);
+    let wrong: Vec<String> = rows
+        .iter()
+        .filter(|(text, expected)| {
+            let found = value(text);
+            let close =
+                found.as_f64().zip(expected.as_f64()).is_some_and(|(a, b)| (a - b).abs() <= b.abs() * 1e-12);
+            found != *expected && !(close && found.is_f64() == expected.is_f64())
+        })
+        .map(|(text, expected)| format!("{text}: {} instead of {expected}", value(text)))
+        .collect();
+    assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
 }

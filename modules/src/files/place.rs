@@ -1,0 +1,116 @@
+//! Where a path leads, what is there, and whether its folder is.
+use crate::vocabulary::{
+    Body, Bytes, Change, Claim, Facts, HostPath, Image, Kind, Meta, Node, Read, Seen, Step, Stop, TEXT_LIMIT,
+};
+
+/// A path that was followed to where the node really is.
+pub(crate) struct Place {
+    /// Where it is: links were followed.
+    pub(crate) path: HostPath,
+    /// What is there.
+    pub(crate) node: Option<Node>,
+}
+
+/// An argument that is a path.
+pub(crate) fn path(argument: &'static str, text: &str) -> Result<HostPath, Stop> {
+    HostPath::new(text).map_err(|why| Stop::refused(argument, why))
+}
+
+/// Looks at a file whose text shall be changed, links followed. The folder that holds it is looked at in the same
+/// round.
+pub(crate) fn open(facts: &Facts, argument: &'static str, text: &str) -> Result<Place, Stop> {
+    let asked = path(argument, text)?;
+    if asked.is_virtual() {
+        return Err(Stop::refused(
+            argument,
+            format!("{asked} is made up by the kernel: it has no text to edit"),
+        )
+        .way_out("use the module `sysctl` or `sysfs`"));
+    }
+    let parent = asked.parent().map(Read::Stat);
+    facts.need([Read::text(&asked)].iter().chain(&parent))?;
+    let path = facts.resolve(&asked)?;
+    let node = facts.node(&path)?;
+    match node.as_ref().map(|node| &node.kind) {
+        None | Some(Kind::File) => Ok(Place { path, node }),
+        Some(Kind::Dir) => Err(Stop::refused(argument, format!("{path} is a folder, not a file"))),
+        Some(other) => Err(Stop::refused(argument, format!("{path} is {}, not a file", kind_name(other)))),
+    }
+}
+
+/// A kind of node in words.
+pub(crate) fn kind_name(kind: &Kind) -> &'static str {
+    match kind {
+        Kind::File => "a file",
+        Kind::Dir => "a folder",
+        Kind::Link { .. } => "a link",
+        Kind::Block => "a block device",
+        Kind::Char => "a character device",
+        Kind::Fifo => "a named pipe",
+        Kind::Socket => "a socket",
+    }
+}
+
+/// The bytes of a file that was opened; none where there is no file.
+pub(crate) fn bytes(argument: &'static str, place: &Place) -> Result<Option<Bytes>, Stop> {
+    let Some(node) = &place.node else { return Ok(None) };
+    match &node.body {
+        Some(Body::Bytes(bytes)) => Ok(Some(bytes.clone())),
+        _ => Err(Stop::refused(
+            argument,
+            format!("{} holds {} bytes: text is edited up to {TEXT_LIMIT}", place.path, node.size),
+        )
+        .way_out("edit it by a `command` task that declares its `undo:`")),
+    }
+}
+
+/// Steps that make the missing folders above a path, outermost first. Each is made with `meta`.
+pub(crate) fn folders(facts: &Facts, path: &HostPath, meta: &Meta) -> Result<Vec<Step>, Stop> {
+    let above: Vec<HostPath> = std::iter::successors(path.parent(), HostPath::parent).collect();
+    let Some(parent) = above.first() else { return Ok(Vec::new()) };
+    if is_folder(facts, parent)? {
+        return Ok(Vec::new());
+    }
+    let stats: Vec<Read> = above.iter().cloned().map(Read::Stat).collect();
+    facts.need(&stats)?;
+    let mut missing = Vec::new();
+    for folder in above {
+        if is_folder(facts, &folder)? {
+            break;
+        }
+        missing.push(folder);
+    }
+    let made = missing.into_iter().rev().map(|folder| {
+        let image = Image::Dir { meta: meta.clone() };
+        Step::put(Claim::file(&folder), folder, Seen::Absent, image)
+    });
+    Ok(made.collect())
+}
+
+/// Whether a folder is there, links followed. Something else there is refused.
+pub(crate) fn is_folder(facts: &Facts, path: &HostPath) -> Result<bool, Stop> {
+    let mut here = path.clone();
+    for _ in 0..16 {
+        match facts.stat(&here)?.map(|node| node.kind) {
+            None => return Ok(false),
+            Some(Kind::Dir) => return Ok(true),
+            Some(Kind::Link { target }) => {
+                here = crate::vocabulary::link_target(&here, &target).map_err(Stop::failed)?;
+            }
+            Some(other) => {
+                return Err(Stop::failed(format!("{here} is {}, not a folder", kind_name(&other))));
+            }
+        }
+    }
+    Err(Stop::failed(format!("{path} is a circle of links")))
+}
+
+/// Notes on how a file that is there can be written.
+pub(crate) fn in_place_notes(change: &mut Change, path: &HostPath, node: Option<&Node>) {
+    let Some(node) = node else { return };
+    if node.mount_point {
+        change.notes.push(format!("written in place: {path} is a mount point; not atomic"));
+    } else if node.kind == Kind::File && node.links > 1 {
+        change.notes.push(format!("written in place: {path} has {} hard links; not atomic", node.links));
+    }
+}

@@ -1,0 +1,56 @@
+//! A batch whose way back is on disk: the only thing that the executor takes.
+use modules::fold::Folded;
+use modules::vocabulary::{Activation, Read};
+use serde::{Deserialize, Serialize};
+
+/// A maximal run of steps of one target and identity that the host can do without asking the controller.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Batch {
+    /// The host, by its name in the inventory.
+    pub host: String,
+    /// Its number on that host within the run, from 1.
+    pub number: u32,
+    /// The steps in order.
+    pub steps: Vec<Folded>,
+    /// The activations among the steps: an undo runs them again once the states are back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub activations: Vec<Activation>,
+    /// What to look at afterwards besides the steps' own looks, so that every task can be asked again.
+    #[serde(default)]
+    pub verify: Vec<Read>,
+    /// Whether the run wants nothing more of this host: the mark of an open run goes with it.
+    #[serde(default)]
+    pub last: bool,
+    /// Whether it takes back what an earlier batch did.
+    #[serde(default)]
+    pub undo: bool,
+    /// How long the host may work on it, in seconds; none means as long as it takes.
+    #[serde(default)]
+    pub timeout: Option<u64>,
+}
+
+/// A batch whose record has reached the disk of the controller. Only [`crate::journal::Journal::prepare`] makes one,
+/// after the sync, and it is used up by being carried out: "no step reaches a host before its way back is on disk" is
+/// a type error, not a rule.
+#[derive(Debug)]
+pub struct Prepared {
+    batch: Batch,
+    run: String,
+}
+
+impl Prepared {
+    /// For the journal alone.
+    pub(crate) fn after_sync(batch: Batch, run: &str, _: crate::journal::Synced) -> Self {
+        Self { batch, run: run.to_owned() }
+    }
+
+    /// The batch.
+    pub fn batch(&self) -> &Batch {
+        &self.batch
+    }
+
+    /// The run that it belongs to.
+    pub fn run(&self) -> &str {
+        &self.run
+    }
+}

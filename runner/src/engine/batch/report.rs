@@ -1,0 +1,225 @@
+//! What came of a batch: by its answer alone, without a guess.
+use super::prepared::Batch;
+use super::text::{LOCKED, STALE, UNSTAGED};
+use crate::engine::probe::{Reads, output};
+use crate::transport::shell::Answer;
+use modules::vocabulary::{Act, Match, Output, Read, Seen};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One act that was done, well or badly.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ActDone {
+    /// Status and output of the act.
+    pub output: Output,
+}
+
+/// What came of a batch.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BatchReport {
+    /// Nothing was written since another run holds the host: its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub locked: Option<String>,
+    /// Nothing was written since something is not as it was when it was planned: what, and what was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stale: Option<String>,
+    /// Nothing was written since the new contents could not be staged: the host's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unstaged: Option<String>,
+    /// The acts by step; none for those that were not reached.
+    #[serde(default)]
+    pub acts: Vec<Option<ActDone>>,
+    /// What was seen afterwards.
+    #[serde(default, with = "pairs")]
+    pub seen: BTreeMap<Read, Seen>,
+}
+
+/// What came of one step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Done and seen.
+    Proven,
+    /// The batch ended before it.
+    NotReached,
+    /// It failed, in words.
+    Failed(String),
+}
+
+impl BatchReport {
+    /// Takes the answer of a batch's script.
+    ///
+    /// # Errors
+    /// Says what in the answer is not as the script makes it.
+    pub fn of(batch: &Batch, looks: &Reads, answer: &Answer) -> Result<Self, String> {
+        if let Some(section) = answer.section("locked") {
+            return Ok(Self { locked: Some(section.stdout.text().trim().to_owned()), ..Self::default() });
+        }
+        if answer.section("stale").is_some_and(|section| section.rc == Some(STALE)) {
+            let found: Vec<String> = answer
+                .sections
+                .iter()
+                .filter(|section| section.tag.starts_with("found."))
+                .map(|section| section.stdout.text())
+                .collect();
+            let what = answer.section("stale").map(|section| section.stdout.text()).unwrap_or_default();
+            return Ok(Self { stale: Some(stale_words(batch, &what, &found.concat())), ..Self::default() });
+        }
+        if let Some(section) = answer.sections.iter().find(|section| section.rc == Some(UNSTAGED)) {
+            let words = section.stderr.text().trim().to_owned();
+            let words = if words.is_empty() { format!("{} failed", section.tag) } else { words };
+            return Ok(Self { unstaged: Some(words), ..Self::default() });
+        }
+        if answer.rc == LOCKED && answer.sections.is_empty() {
+            return Err("the script did not begin".to_owned());
+        }
+        let acts = (0..batch.steps.len())
+            .map(|index| {
+                answer.section(&format!("a.{index}")).map(|section| ActDone { output: output(section) })
+            })
+            .collect();
+        let round = looks.answers("p.", answer)?;
+        let mut seen = round.seen;
+        for read in round.again {
+            seen.insert(read, Seen::Failed("it changed while it was looked at".to_owned()));
+        }
+        Ok(Self { acts, seen, ..Self::default() })
+    }
+
+    /// Whether nothing was written.
+    pub fn nothing_was_written(&self) -> bool {
+        self.locked.is_some() || self.stale.is_some() || self.unstaged.is_some()
+    }
+
+    /// What came of a step.
+    pub fn verdict(&self, batch: &Batch, index: usize) -> Verdict {
+        let Some(folded) = batch.steps.get(index) else { return Verdict::NotReached };
+        let step = &folded.step;
+        let Some(Some(act)) = self.acts.get(index) else { return Verdict::NotReached };
+        if act.output.status != 0 {
+            return Verdict::Failed(words_of(&step.act, &act.output));
+        }
+        if step.after == Match::Any {
+            return Verdict::Proven;
+        }
+        let seen = step.look.as_ref().and_then(|look| self.look(look));
+        match (&step.look, seen) {
+            (None, _) => Verdict::Proven,
+            (Some(_), Some(seen)) if step.after.holds(seen) => Verdict::Proven,
+            (Some(_), Some(seen)) => Verdict::Failed(format!(
+                "{} was acted on, but what is seen afterwards is not what was asked for: {}",
+                step.claim,
+                shown(seen)
+            )),
+            (Some(_), None) => {
+                Verdict::Failed(format!("{} was acted on, but not seen afterwards", step.claim))
+            }
+        }
+    }
+
+    /// What was seen of a read; a fuller look answers a lesser one.
+    pub fn look(&self, read: &Read) -> Option<&Seen> {
+        self.seen.get(read).or_else(|| match read {
+            Read::File { path, .. } | Read::Stat(path) => {
+                self.seen.get(&Read::text(path)).or_else(|| self.seen.get(&Read::digest(path)))
+            }
+            _ => None,
+        })
+    }
+}
+
+fn stale_words(batch: &Batch, what: &str, found: &str) -> String {
+    let mut parts: Vec<String> = what
+        .split_whitespace()
+        .filter_map(|word| word.parse::<usize>().ok())
+        .filter_map(|index| batch.steps.get(index))
+        .map(|folded| format!("{} is not as it was when this was planned", folded.step.claim))
+        .collect();
+    // Of the lines that were found, those that no step expects are the news.
+    for folded in &batch.steps {
+        let Some(path) = folded.step.path() else { continue };
+        for line in found
+            .lines()
+            .filter(|line| line.ends_with(path.as_str()) || line.starts_with(&format!("{path}:")))
+        {
+            if !expected(&folded.step.before, line, path.as_str()) {
+                parts.push(format!("{path} is not as it was when this was planned; found: {line}"));
+            }
+        }
+    }
+    parts.sort();
+    parts.dedup();
+    if parts.is_empty() {
+        parts.push(format!("something is not as it was when this was planned; found: {}", found.trim()));
+    }
+    parts.join("\n")
+}
+
+fn expected(before: &Seen, line: &str, path: &str) -> bool {
+    match before {
+        Seen::Node(node) => {
+            let mode = format!(
+                "{:x}|{}|{}|{path}",
+                node.mode | super::compare_text::bits(&node.kind),
+                node.uid,
+                node.gid
+            );
+            line == mode || node.digest().is_some_and(|digest| line == format!("{digest}  {path}"))
+        }
+        Seen::Value(value) => value.lines().any(|value| line == format!("{path}:{value}")),
+        _ => false,
+    }
+}
+
+fn words_of(act: &Act, output: &Output) -> String {
+    let said = output.error_text();
+    let said = said.trim();
+    let tail: Vec<&str> = said.lines().rev().take(5).collect();
+    let tail: Vec<&str> = tail.into_iter().rev().collect();
+    let what = match act {
+        Act::Put { path, .. } => format!("putting {path} in place failed"),
+        Act::Write { path, value } => format!("the kernel refused `{value}` for {path}"),
+        Act::Call { row, .. } => format!("`{}` ended with status {}", shown_call(row), output.status),
+        Act::Rpc { method, .. } => format!("{method} failed"),
+    };
+    if tail.is_empty() { what } else { format!("{what}: {}", tail.join("\n")) }
+}
+
+/// A call as a person would type it.
+pub(crate) fn shown_call(row: &modules::vocabulary::Row) -> String {
+    modules::programs::command(row).map_or_else(
+        |_| row.name.clone(),
+        |words| {
+            let words: Vec<String> =
+                words.iter().map(|word| crate::transport::shell::word::quote(word)).collect();
+            words.join(" ")
+        },
+    )
+}
+
+fn shown(seen: &Seen) -> String {
+    match seen {
+        Seen::Value(value) => format!("`{value}`"),
+        Seen::Absent => "nothing is there".to_owned(),
+        Seen::Denied => "it cannot be looked at".to_owned(),
+        Seen::Failed(why) => why.clone(),
+        Seen::Node(node) => {
+            format!("{:?}, mode {:04o}, owner {}:{}", node.kind, node.mode, node.user, node.group)
+        }
+        Seen::Names(names) => format!("{} names", names.len()),
+        Seen::Output(output) => format!("status {}, {}", output.status, output.text().trim()),
+    }
+}
+
+/// Maps with structured keys as lists of pairs: JSON's keys are texts.
+mod pairs {
+    use super::{BTreeMap, Deserialize, Read, Seen};
+    use serde::{Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(map: &BTreeMap<Read, Seen>, serializer: S) -> Result<S::Ok, S::Error> {
+        map.iter().collect::<Vec<_>>().serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<Read, Seen>, D::Error> {
+        Ok(Vec::<(Read, Seen)>::deserialize(deserializer)?.into_iter().collect())
+    }
+}

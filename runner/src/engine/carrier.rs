@@ -1,0 +1,222 @@
+//! What brings looks and batches to their subject: a host's shell, or a host in memory.
+use super::batch::{ActDone, BatchReport, Prepared, Text, base, text};
+use super::probe::{Reads, identity};
+use crate::transport::shell::word::LARGE;
+use crate::transport::{Connection, Identity as Who, LinkError, Script};
+use modules::host::Host;
+use modules::vocabulary::{Act, Bytes, HostPath, Identity, Output, Read, Seen, Want};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How often files that change while they are read are read again.
+const ATTEMPTS: u32 = 3;
+
+/// Why a host could not be looked at or acted on.
+#[derive(Debug)]
+pub enum CarrierError {
+    /// The link failed.
+    Link(LinkError),
+    /// The host's tools answered what the scripts do not make.
+    Answer(String),
+    /// A value cannot be brought to a host.
+    Value(String),
+}
+
+impl fmt::Display for CarrierError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Link(error) => write!(out, "{error}"),
+            Self::Answer(why) => write!(out, "the host's answer cannot be understood: {why}"),
+            Self::Value(why) => out.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for CarrierError {}
+
+impl From<LinkError> for CarrierError {
+    fn from(error: LinkError) -> Self {
+        Self::Link(error)
+    }
+}
+
+/// What was found at the first look.
+#[derive(Clone, Debug, Default)]
+pub struct Greeting {
+    /// Who acts there.
+    pub who: Identity,
+    /// Runs that began on the host and neither ended nor were undone.
+    pub open_runs: Vec<String>,
+}
+
+/// What brings looks and batches to a host.
+#[derive(Clone)]
+pub enum Carrier {
+    /// A shell over a connection, as one identity.
+    Shell {
+        /// The connection.
+        connection: Arc<Connection>,
+        /// The identity.
+        who: Who,
+        /// Where the host keeps what belongs to runs, if not in the usual place.
+        state: Option<HostPath>,
+    },
+    /// A host in memory.
+    Memory(Arc<Mutex<Host>>),
+}
+
+impl Carrier {
+    /// The first look: who acts, which runs are open, and the first reads; one round trip.
+    ///
+    /// # Errors
+    /// [`CarrierError`].
+    pub async fn greet(&self, reads: &[Read]) -> Result<(Greeting, BTreeMap<Read, Seen>), CarrierError> {
+        match self {
+            Self::Memory(_) => Ok((Greeting::default(), self.look(reads).await?)),
+            Self::Shell { connection, who, state } => {
+                let base = base(state.as_ref(), 0).map_err(CarrierError::Value)?;
+                let sorted = Reads::new(reads);
+                let text = format!(
+                    "stat -c '%u|%g|%U|%G' /proc/self/; s who $?
+for _b in {base} \"${{HOME:-/}}/.local/state/tunerun\"; do for _f in \"$_b\"/*/mark; do [ -f \"$_f\" ] && IFS= read -r _l < \"$_f\" && [ \"$_l\" = open ] && {{ _f=${{_f%/mark}}; printf '%s\\n' \"${{_f##*/}}\"; }}; done; done; s open 0
+{}",
+                    sorted.text("p.").map_err(CarrierError::Value)?
+                );
+                let script = with_caps(Script::new(text), &sorted);
+                let answer = connection.run(who, &script).await?;
+                let identity_text =
+                    answer.section("who").map(|section| section.stdout.text()).unwrap_or_default();
+                let who = identity(&identity_text).ok_or_else(|| {
+                    CarrierError::Answer(format!("`stat` said {identity_text:?} of /proc/self"))
+                })?;
+                let open_runs = answer
+                    .section("open")
+                    .map(|section| section.stdout.text().lines().map(str::to_owned).collect())
+                    .unwrap_or_default();
+                let round = sorted.answers("p.", &answer).map_err(CarrierError::Answer)?;
+                let mut seen = round.seen;
+                if !round.again.is_empty() {
+                    seen.extend(self.look(&round.again).await?);
+                }
+                large_by_digest(reads, &mut seen);
+                Ok((Greeting { who, open_runs }, seen))
+            }
+        }
+    }
+
+    /// Looks; one round trip, more only for files that change meanwhile.
+    ///
+    /// # Errors
+    /// [`CarrierError`].
+    pub async fn look(&self, reads: &[Read]) -> Result<BTreeMap<Read, Seen>, CarrierError> {
+        match self {
+            Self::Memory(host) => {
+                let host = host.lock().unwrap_or_else(PoisonError::into_inner);
+                Ok(reads.iter().map(|read| (read.clone(), host.see(read))).collect())
+            }
+            Self::Shell { connection, who, .. } => {
+                let mut seen = BTreeMap::new();
+                let mut wanted = reads.to_vec();
+                for _ in 0..ATTEMPTS {
+                    if wanted.is_empty() {
+                        break;
+                    }
+                    let sorted = Reads::new(&wanted);
+                    let text = sorted.text("p.").map_err(CarrierError::Value)?;
+                    let answer = connection.run(who, &with_caps(Script::new(text), &sorted)).await?;
+                    let round = sorted.answers("p.", &answer).map_err(CarrierError::Answer)?;
+                    seen.extend(round.seen);
+                    wanted = round.again;
+                }
+                for read in wanted {
+                    seen.insert(read, Seen::Failed("it changes while it is read".to_owned()));
+                }
+                large_by_digest(reads, &mut seen);
+                Ok(seen)
+            }
+        }
+    }
+
+    /// Carries a batch out, and uses it up.
+    ///
+    /// # Errors
+    /// [`CarrierError`]: whether anything was written is not known then, and must be looked at.
+    pub async fn carry_out(&self, prepared: Prepared, who: &Identity) -> Result<BatchReport, CarrierError> {
+        match self {
+            Self::Memory(host) => {
+                let mut host = host.lock().unwrap_or_else(PoisonError::into_inner);
+                Ok(carry_out_in_memory(&mut host, &prepared))
+            }
+            Self::Shell { connection, who: link, state } => {
+                let base = base(state.as_ref(), who.uid).map_err(CarrierError::Value)?;
+                let Text { script, looks, uploads } = text(&prepared, &base).map_err(CarrierError::Value)?;
+                for (path, index) in uploads {
+                    let step = &prepared.batch().steps[index].step;
+                    let bytes = content(&step.act).map(|bytes| bytes.as_slice().to_vec()).unwrap_or_default();
+                    connection.upload(link, path.as_str().as_bytes(), bytes, None).await?;
+                }
+                let mut script = with_caps(Script::new(script), &looks).in_session();
+                if let Some(seconds) = prepared.batch().timeout {
+                    script = script.timeout(Duration::from_secs(seconds));
+                }
+                let answer = connection.run(link, &script).await?;
+                BatchReport::of(prepared.batch(), &looks, &answer).map_err(CarrierError::Answer)
+            }
+        }
+    }
+}
+
+/// Files that are too large for their text were read again by digest: that answers the first question too.
+fn large_by_digest(reads: &[Read], seen: &mut BTreeMap<Read, Seen>) {
+    for read in reads {
+        if let Read::File { path, want: Want::Text } = read
+            && !seen.contains_key(read)
+            && let Some(known) = seen.get(&Read::digest(path)).cloned()
+        {
+            seen.insert(read.clone(), known);
+        }
+    }
+}
+
+fn content(act: &Act) -> Option<&Bytes> {
+    use modules::vocabulary::{Content, Image};
+    match act {
+        Act::Put { image: Image::File { content: Content::Bytes(bytes), .. }, .. } => Some(bytes),
+        _ => None,
+    }
+}
+
+fn with_caps(script: Script, reads: &Reads) -> Script {
+    let lists = 64 << 20;
+    script.cap("p.c", reads.content_cap().max(LARGE)).cap("p.st", lists).cap("p.dg", lists).cap("p.v", lists)
+}
+
+/// The same four phases on a host in memory.
+fn carry_out_in_memory(host: &mut Host, prepared: &Prepared) -> BatchReport {
+    let batch = prepared.batch();
+    for folded in &batch.steps {
+        if let Some(look) = &folded.step.look
+            && !host.see(look).same_state(&folded.step.before)
+        {
+            let stale = Some(format!("{} is not as it was when this was planned", folded.step.claim));
+            return BatchReport { stale, ..BatchReport::default() };
+        }
+    }
+    let mut acts = Vec::new();
+    let mut ok = true;
+    for folded in &batch.steps {
+        acts.push(ok.then(|| {
+            let (status, stderr) = match host.act(&folded.step.act) {
+                Ok(()) => (0, Bytes::default()),
+                Err(why) => (1, Bytes::from(why)),
+            };
+            ok = status == 0;
+            ActDone { output: Output { status, stdout: Bytes::default(), stderr } }
+        }));
+    }
+    let own = batch.steps.iter().filter_map(|folded| folded.step.look.clone());
+    let seen = own.chain(batch.verify.iter().cloned()).map(|read| (read.clone(), host.see(&read))).collect();
+    BatchReport { acts, seen, ..BatchReport::default() }
+}

@@ -1,0 +1,153 @@
+//! The records of a run, in their order on disk. Pure data; a version in front tells older readers to stop.
+use crate::engine::batch::{Batch, BatchReport};
+use modules::vocabulary::{Activation, Output};
+use serde::{Deserialize, Serialize};
+
+/// The version of the format. An older binary refuses a newer record by name.
+pub const FORMAT: u16 = 1;
+
+/// One record: a line of JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// When it was written, RFC 3339 in UTC with milliseconds.
+    pub at: String,
+    /// What it says.
+    #[serde(flatten)]
+    pub record: Record,
+}
+
+/// What a record says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "record", rename_all = "snake_case")]
+pub enum Record {
+    /// The run began. Always first.
+    Began {
+        /// [`FORMAT`].
+        format: u16,
+        /// The run's name.
+        run: String,
+        /// The program's version.
+        version: String,
+        /// What was asked for, as a person would type it, without secrets.
+        command: String,
+        /// Playbook and inventories, with digests of their texts.
+        made_from: Vec<(String, String)>,
+        /// Where the inventory was found, to find the hosts again.
+        inventories: Vec<String>,
+        /// The login name and machine of who runs it.
+        by: String,
+    },
+    /// Bytes that later records name by digest: each once, for all hosts.
+    Blob {
+        /// SHA-256.
+        digest: String,
+        /// The bytes, as text or base64.
+        bytes: modules::vocabulary::Bytes,
+    },
+    /// A host is part of the run, and how it is reached.
+    Host {
+        /// Its name in the inventory.
+        host: String,
+        /// `user@address:port`.
+        address: String,
+        /// Who acts there.
+        user: String,
+        /// Its number.
+        uid: u32,
+    },
+    /// A batch will be sent. Written and synced before; with the ways back.
+    Prepared {
+        /// The batch.
+        batch: Batch,
+        /// Names of the tasks by number, for people.
+        tasks: Vec<(u32, String)>,
+    },
+    /// What came of a batch.
+    Done {
+        /// The host.
+        host: String,
+        /// The batch's number.
+        batch: u32,
+        /// What came of it.
+        report: BatchReport,
+    },
+    /// The link broke or the host's answer was not understood: whether the batch was done is not known.
+    Lost {
+        /// The host.
+        host: String,
+        /// The batch's number.
+        batch: u32,
+        /// In words.
+        why: String,
+    },
+    /// An activation is called for by states that were reached. It stays owed until it is done.
+    Owed {
+        /// The host.
+        host: String,
+        /// The activation.
+        activation: Activation,
+    },
+    /// An activation was done.
+    Activated {
+        /// The host.
+        host: String,
+        /// The activation.
+        activation: Activation,
+        /// The program's answer.
+        output: Option<Output>,
+    },
+    /// A host's part is over.
+    HostEnded {
+        /// The host.
+        host: String,
+        /// How.
+        end: HostEnd,
+        /// In words, where it failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
+    /// A person or a rule decided something.
+    Decided {
+        /// What.
+        what: String,
+        /// By whom.
+        by: String,
+    },
+    /// The run ended in order.
+    Ended {
+        /// Its exit code.
+        exit: u8,
+    },
+    /// An undo of this run began or ended.
+    Undo {
+        /// Hosts that are back at their old state.
+        #[serde(default)]
+        undone: Vec<String>,
+        /// Claims that somebody else has changed: left alone.
+        #[serde(default)]
+        conflicts: Vec<String>,
+        /// Whether it is over.
+        ended: bool,
+    },
+    /// The run was closed: its ways back are gone from the hosts.
+    Closed {
+        /// The hosts that were reached.
+        hosts: Vec<String>,
+    },
+}
+
+/// How a host's part of a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HostEnd {
+    /// All is as the playbook says, and proven.
+    Proven,
+    /// Something failed, and the failed batch was taken back.
+    Failed,
+    /// Something failed, and not everything could be taken back.
+    FailedHalf,
+    /// It could not be reached.
+    Unreachable,
+    /// It was left out on purpose.
+    Skipped,
+}

@@ -1,0 +1,142 @@
+//! The one writer of a run's journal: takes all waiting records, appends once, syncs once, then answers all.
+use super::blob;
+use super::record::{Entry, Record};
+use super::{JournalError, Synced};
+use crate::engine::batch::{Batch, Prepared};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::SystemTime;
+use tokio::sync::oneshot;
+
+/// The journal of a run that goes on. Cheap to clone; all clones write through one thread.
+#[derive(Clone)]
+pub struct Journal {
+    run: String,
+    path: PathBuf,
+    sender: mpsc::Sender<Job>,
+}
+
+struct Job {
+    record: Record,
+    /// Who waits for the disk; nobody for records that need not be waited for.
+    answer: Option<oneshot::Sender<Result<(), String>>>,
+}
+
+impl Journal {
+    /// Opens a journal for appending. The thread ends, after a last sync, when all clones are gone.
+    ///
+    /// # Errors
+    /// [`JournalError`].
+    pub(super) fn on(run: &str, path: &Path, file: File) -> Result<Self, JournalError> {
+        let (sender, receiver) = mpsc::channel();
+        std::thread::Builder::new()
+            .name("journal".to_owned())
+            .spawn(move || write_all(file, &receiver))
+            .map_err(|why| JournalError::new(path, why.to_string()))?;
+        Ok(Self { run: run.to_owned(), path: path.to_owned(), sender })
+    }
+
+    /// The run's name.
+    pub fn run(&self) -> &str {
+        &self.run
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Records a batch with its ways back, and waits for the disk. The only maker of [`Prepared`].
+    ///
+    /// # Errors
+    /// [`JournalError`]: the run must stop then.
+    pub async fn prepare(&self, batch: Batch, tasks: Vec<(u32, String)>) -> Result<Prepared, JournalError> {
+        self.decide(Record::Prepared { batch: batch.clone(), tasks }).await?;
+        Ok(Prepared::after_sync(batch, &self.run, Synced(())))
+    }
+
+    /// Records a decision, and waits for the disk.
+    ///
+    /// # Errors
+    /// [`JournalError`].
+    pub async fn decide(&self, record: Record) -> Result<(), JournalError> {
+        let (answer, wait) = oneshot::channel();
+        self.send(record, Some(answer))?;
+        match wait.await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(why)) => Err(JournalError::new(&self.path, why)),
+            Err(_) => Err(JournalError::new(&self.path, "the writer has ended".to_owned())),
+        }
+    }
+
+    /// Records what was seen; the disk is not waited for, since recovery looks at the host anyway.
+    ///
+    /// # Errors
+    /// [`JournalError`]: an earlier record could not be written.
+    pub fn note(&self, record: Record) -> Result<(), JournalError> {
+        self.send(record, None)
+    }
+
+    fn send(
+        &self,
+        record: Record,
+        answer: Option<oneshot::Sender<Result<(), String>>>,
+    ) -> Result<(), JournalError> {
+        self.sender
+            .send(Job { record, answer })
+            .map_err(|_| JournalError::new(&self.path, "the writer has ended".to_owned()))
+    }
+}
+
+fn write_all(mut file: File, jobs: &mpsc::Receiver<Job>) {
+    let mut written = BTreeSet::new();
+    let mut broken: Option<String> = None;
+    while let Ok(first) = jobs.recv() {
+        let mut waiting = vec![first];
+        waiting.extend(jobs.try_iter());
+        if broken.is_none() {
+            broken = append(&mut file, &waiting, &mut written).err();
+        }
+        for job in waiting {
+            if let Some(answer) = job.answer {
+                // Nobody waits any more where the caller was dropped; the record stays.
+                let _ = answer.send(broken.clone().map_or(Ok(()), Err));
+            }
+        }
+        if broken.is_some() {
+            // Dropping the receiver lets every later record fail: the run must stop.
+            return;
+        }
+    }
+    let _ = file.sync_data();
+}
+
+fn append(file: &mut File, jobs: &[Job], written: &mut BTreeSet<String>) -> Result<(), String> {
+    let mut text = String::new();
+    for job in jobs {
+        lines(&job.record, written, &mut text)?;
+    }
+    file.write_all(text.as_bytes()).map_err(|why| why.to_string())?;
+    if jobs.iter().any(|job| job.answer.is_some()) {
+        file.sync_data().map_err(|why| why.to_string())?;
+    }
+    Ok(())
+}
+
+/// The lines of one record, after those of the contents that it shares.
+fn lines(record: &Record, written: &mut BTreeSet<String>, out: &mut String) -> Result<(), String> {
+    let at = humantime::format_rfc3339_millis(SystemTime::now()).to_string();
+    let entry = Entry { at: at.clone(), record: record.clone() };
+    let mut json = serde_json::to_value(entry).map_err(|why| why.to_string())?;
+    for (digest, bytes) in blob::take(&mut json, written) {
+        let blob = Entry { at: at.clone(), record: Record::Blob { digest, bytes } };
+        out.push_str(&serde_json::to_string(&blob).map_err(|why| why.to_string())?);
+        out.push('\n');
+    }
+    out.push_str(&json.to_string());
+    out.push('\n');
+    Ok(())
+}

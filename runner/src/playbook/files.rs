@@ -1,0 +1,114 @@
+//! Where playbooks, roles and variables come from: the disk, or memory in tests.
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+/// Reading of text files by path.
+pub trait Files: Sync {
+    /// The whole text of a file.
+    ///
+    /// # Errors
+    /// As the file system says; a file that is not UTF-8 is [`io::ErrorKind::InvalidData`].
+    fn read(&self, path: &str) -> io::Result<String>;
+    /// Whether a file (not a folder) is there.
+    fn is_file(&self, path: &str) -> bool;
+    /// Whether a folder is there.
+    fn is_folder(&self, path: &str) -> bool;
+    /// The names in a folder, sorted.
+    ///
+    /// # Errors
+    /// As the file system says.
+    fn list(&self, path: &str) -> io::Result<Vec<String>>;
+}
+
+/// The disk of the controller.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Disk;
+
+impl Files for Disk {
+    fn read(&self, path: &str) -> io::Result<String> {
+        std::fs::read_to_string(path)
+    }
+
+    fn is_file(&self, path: &str) -> bool {
+        Path::new(path).is_file()
+    }
+
+    fn is_folder(&self, path: &str) -> bool {
+        Path::new(path).is_dir()
+    }
+
+    fn list(&self, path: &str) -> io::Result<Vec<String>> {
+        let names: io::Result<Vec<String>> = std::fs::read_dir(path)?
+            .map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()))
+            .collect();
+        let mut names = names?;
+        names.sort_unstable();
+        Ok(names)
+    }
+}
+
+/// Files in memory, by path.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    files: std::collections::BTreeMap<String, String>,
+}
+
+impl Memory {
+    /// Files from pairs of path and text.
+    pub fn new<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        Self { files: files.into_iter().map(|(path, text)| (path.to_owned(), text.to_owned())).collect() }
+    }
+}
+
+impl Files for Memory {
+    fn read(&self, path: &str) -> io::Result<String> {
+        self.files.get(&tidy(path)).cloned().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+    }
+
+    fn is_file(&self, path: &str) -> bool {
+        self.files.contains_key(&tidy(path))
+    }
+
+    fn is_folder(&self, path: &str) -> bool {
+        let folder = format!("{}/", tidy(path));
+        self.files.keys().any(|file| file.starts_with(&folder))
+    }
+
+    fn list(&self, path: &str) -> io::Result<Vec<String>> {
+        let folder = format!("{}/", tidy(path));
+        let mut names: Vec<String> = self
+            .files
+            .keys()
+            .filter_map(|file| file.strip_prefix(&folder)?.split('/').next().map(str::to_owned))
+            .collect();
+        names.dedup();
+        Ok(names)
+    }
+}
+
+/// A name seen from a folder; an absolute one stays. `a/./b` and `a/../b` are shortened as text.
+pub fn join(folder: &str, name: &str) -> String {
+    tidy(&Path::new(folder).join(name).to_string_lossy())
+}
+
+/// The folder that a path lies in; `.` for a bare name.
+pub fn folder(path: &str) -> String {
+    match Path::new(path).parent().map(Path::to_string_lossy) {
+        Some(parent) if !parent.is_empty() => parent.into_owned(),
+        _ => ".".to_owned(),
+    }
+}
+
+fn tidy(path: &str) -> String {
+    let mut tidied = PathBuf::new();
+    for part in Path::new(path).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if tidied.file_name().is_some_and(|name| name != "..") => {
+                tidied.pop();
+            }
+            other => tidied.push(other),
+        }
+    }
+    if tidied.as_os_str().is_empty() { ".".to_owned() } else { tidied.to_string_lossy().into_owned() }
+}
