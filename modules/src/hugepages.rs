@@ -215,10 +215,10 @@ impl Module for Hugepages {
         let mut reads: Vec<Read> = paths.into_iter().flatten().map(|path| Read::text(&path)).collect();
         reads.push(Read::Glob("/sys/kernel/mm/hugepages/*".to_owned()));
         if self.persist {
-            match (self.is_default(seen), self.setting()) {
-                (Ok(true), Some(setting)) => reads.extend(Module::reads(&setting, seen)),
-                (Ok(_), _) => reads.extend(tmpfiles::reads(seen)),
-                _ => {}
+            match (self.setting(), self.is_default(seen)) {
+                (Some(setting), Ok(true)) => reads.extend(Module::reads(&setting, seen)),
+                (Some(_), Err(_)) => {}
+                _ => reads.extend(tmpfiles::reads(seen)),
             }
         }
         reads
