@@ -18,7 +18,7 @@ pub mod programs;
 mod reboot;
 pub mod recovery;
 pub mod regex;
-mod setup;
+pub mod setup;
 pub mod shape;
 mod sysctl;
 mod sysfs;

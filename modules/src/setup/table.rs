@@ -4,7 +4,7 @@ use crate::vocabulary::{Facts, Read, Stop};
 use serde_json::Value as Json;
 
 /// One fact.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Fact {
     /// Its name without `ansible_`.
     pub name: &'static str,

@@ -2,3 +2,6 @@
 pub mod batch;
 pub mod carrier;
 pub mod probe;
+pub mod target;
+pub mod vocabulary;
+pub mod walk;

@@ -14,15 +14,6 @@ pub(super) fn method(method: &Method<'_, '_>, text: &str) -> Result<Option<Val>,
         "lower" | "casefold" => Val::text(text.to_lowercase()),
         "title" => Val::text(titled(text)),
         "capitalize" => Val::text(capitalized(text)),
-        "swapcase" => Val::text(
-            text.chars()
-                .flat_map(|c| {
-                    if c.is_uppercase() { c.to_lowercase().to_string() } else { c.to_uppercase().to_string() }
-                        .chars()
-                        .collect::<Vec<_>>()
-                })
-                .collect::<String>(),
-        ),
         "startswith" => Val::Bool(affixes(method)?.iter().any(|part| text.starts_with(part.as_str()))),
         "endswith" => Val::Bool(affixes(method)?.iter().any(|part| text.ends_with(part.as_str()))),
         "isdigit" | "isdecimal" | "isnumeric" => all(char::is_numeric),

@@ -1,0 +1,21 @@
+//! The planner: one walk over the playbook for one host, from facts and from what was done, to what is to be done.
+//!
+//! A walk is a pure function of the playbook, the inventory, the facts and the outcomes so far. It is made again after
+//! each look and after each batch, always from the start: so a plan, a check and a run are the same code.
+mod args;
+mod decide;
+mod instance;
+mod items;
+mod layers;
+mod loops;
+mod outcome;
+mod scene;
+mod scope;
+mod setting;
+mod sources;
+mod words;
+
+pub use items::walk;
+pub use outcome::{Key, Planned, Ran, Verdict, Walked, What};
+pub use scene::{Asked, Once, Scene};
+pub use scope::{Live, Scope};
