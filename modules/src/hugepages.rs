@@ -46,6 +46,9 @@ fn two_mebibytes() -> String {
 
 const SYSCTL: &str = "vm.nr_hugepages";
 
+/// A node, its file of the count, and the count; without a node the machine's.
+type Pool<'a> = (Option<&'a str>, HostPath, u64);
+
 impl Hugepages {
     /// The size of a page in KiB.
     fn size(&self) -> Result<u64, Stop> {
@@ -61,7 +64,7 @@ impl Hugepages {
     }
 
     /// The files of counts and what each shall hold, by node.
-    fn pools(&self) -> Result<Vec<(Option<&str>, HostPath, u64)>, Stop> {
+    fn pools(&self) -> Result<Vec<Pool<'_>>, Stop> {
         match (self.count, &self.nodes) {
             (Some(count), None) => {
                 Ok(vec![(None, known(&format!("{}/nr_hugepages", self.folder()?))?, count)])
@@ -90,12 +93,7 @@ impl Hugepages {
         Ok(memory(facts, None, "Hugepagesize:")? == self.size()?)
     }
 
-    fn pool(
-        &self,
-        facts: &Facts,
-        pool: (Option<&str>, HostPath, u64),
-        change: &mut Change,
-    ) -> Result<(), Stop> {
+    fn pool(&self, facts: &Facts, pool: Pool<'_>, change: &mut Change) -> Result<(), Stop> {
         let (node, path, count) = pool;
         let Some(now) = facts.value(&path)? else { return Err(self.not_offered(facts, node)) };
         let have: u64 = now.trim().parse().map_err(|_| Stop::failed(format!("{path} holds `{now}`")))?;
@@ -203,7 +201,7 @@ fn enough(facts: &Facts, node: Option<&str>, need: u64, change: &mut Change) -> 
 
 impl Module for Hugepages {
     const NAME: &'static str = "hugepages";
-    const EXAMPLE: &'static str = "hugepages:\n  size: 2M\n  count: 1024\n";
+    const EXAMPLE: &'static str = "- hugepages:\n    size: 2M\n    count: 1024\n";
 
     fn reads(&self, seen: &Facts) -> Vec<Read> {
         let mut paths = vec![known("/proc/cmdline"), meminfo(None)];
@@ -217,10 +215,10 @@ impl Module for Hugepages {
         let mut reads: Vec<Read> = paths.into_iter().flatten().map(|path| Read::text(&path)).collect();
         reads.push(Read::Glob("/sys/kernel/mm/hugepages/*".to_owned()));
         if self.persist {
-            match (self.is_default(seen), self.setting()) {
-                (Ok(true), Some(setting)) => reads.extend(Module::reads(&setting, seen)),
-                (Ok(_), _) => reads.extend(tmpfiles::reads(seen)),
-                _ => {}
+            match (self.setting(), self.is_default(seen)) {
+                (Some(setting), Ok(true)) => reads.extend(Module::reads(&setting, seen)),
+                (Some(_), Err(_)) => {}
+                _ => reads.extend(tmpfiles::reads(seen)),
             }
         }
         reads

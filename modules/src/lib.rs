@@ -34,6 +34,7 @@ pub use argument::{Names, Scalar};
 pub use command::answered;
 pub use files::{Mode, TreeEntry, TreeKind};
 pub use module::{Entry, Module, Planner, Sample, Scope, find};
+pub use setup::{FACTS, Fact, fact_reads, fact_value};
 
 /// All modules, in the order of their names.
 pub const ALL: &[Entry] = &[
@@ -57,6 +58,7 @@ pub const ALL: &[Entry] = &[
     Entry::of::<command::Script>(),
     Entry::of::<systemd::Service>(),
     Entry::of::<systemd::ServiceFacts>(),
+    Entry::of::<setup::Setup>(),
     Entry::of::<command::Shell>(),
     Entry::of::<files::Slurp>(),
     Entry::of::<files::Stat>(),

@@ -46,8 +46,7 @@ impl Manual {
 
 impl Module for Manual {
     const NAME: &'static str = "manual";
-    const EXAMPLE: &'static str = "manual:\n  instructions: Set SR-IOV to Enabled in the firmware of the network card.\n  \
-                                   verify: test -e /sys/class/net/eth0/device/sriov_totalvfs\n";
+    const EXAMPLE: &'static str = "- manual:\n    instructions: Set SR-IOV to Enabled in the firmware of the network card.\n    verify: test -e /sys/class/net/eth0/device/sriov_totalvfs\n";
 
     fn reads(&self, _: &Facts) -> Vec<Read> {
         self.goal().reads()

@@ -287,7 +287,8 @@ fn with_options(text: &str, name: &str, line: &str) -> String {
 
 impl Module for Modprobe {
     const NAME: &'static str = "modprobe";
-    const EXAMPLE: &'static str = "modprobe:\n  name: nvme-tcp\n  state: present\n  persistent: present\n";
+    const EXAMPLE: &'static str =
+        "- modprobe:\n    name: nvme-tcp\n    state: present\n    persistent: present\n";
 
     fn reads(&self, seen: &Facts) -> Vec<Read> {
         let (Ok(name), Ok(state), Ok(info)) = (self.name(), self.state_path(), self.info()) else {

@@ -24,7 +24,7 @@ fn pong() -> String {
 
 impl Module for Ping {
     const NAME: &'static str = "ping";
-    const EXAMPLE: &'static str = "ping: {}\n";
+    const EXAMPLE: &'static str = "- ping: {}\n";
 
     fn reads(&self, _: &Facts) -> Vec<Read> {
         HostPath::new(BOOT_ID).map(|path| Read::text(&path)).into_iter().collect()

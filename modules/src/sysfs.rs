@@ -219,7 +219,8 @@ fn effective(
 
 impl Module for Sysfs {
     const NAME: &'static str = "sysfs";
-    const EXAMPLE: &'static str = "sysfs:\n  path: /sys/class/net/eth0/queues/rx-*/rps_cpus\n  value: '0'\n";
+    const EXAMPLE: &'static str =
+        "- sysfs:\n    path: /sys/class/net/eth0/queues/rx-*/rps_cpus\n    value: '0'\n";
     const ALIASES: &'static [(&'static str, &'static str)] = &[("attr", "path"), ("name", "path")];
 
     fn reads(&self, seen: &Facts) -> Vec<Read> {

@@ -99,13 +99,12 @@ pub(crate) fn folder_reads(facts: &Facts, folder: &HostPath) -> Vec<Read> {
 /// The reads of a file's text and, where it is a link, of what it leads to.
 pub(crate) fn text_reads(facts: &Facts, path: &HostPath) -> Vec<Read> {
     let mut reads = vec![Read::text(path)];
-    if let Ok(end) = facts.resolve(path)
-        && end != *path
-    {
-        reads.push(Read::text(&end));
-    } else if let Err(Stop::Unread(more)) = facts.resolve(path) {
-        reads.extend(more);
+    match facts.resolve(path) {
+        Ok(end) => reads.push(Read::text(&end)),
+        Err(Stop::Unread(more)) => reads.extend(more),
+        Err(_) => {}
     }
+    reads.dedup();
     reads
 }
 

@@ -101,7 +101,7 @@ impl WaitFor {
 
 impl Module for WaitFor {
     const NAME: &'static str = "wait_for";
-    const EXAMPLE: &'static str = "wait_for:\n  port: 6789\n  timeout: 60\n";
+    const EXAMPLE: &'static str = "- wait_for:\n    port: 6789\n    timeout: 60\n";
 
     fn reads(&self, _: &Facts) -> Vec<Read> {
         Vec::new()

@@ -91,7 +91,7 @@ impl Command {
 impl Module for Command {
     const NAME: &'static str = "command";
     const EXAMPLE: &'static str =
-        "command:\n  argv: [systemd-machine-id-setup]\n  creates: /etc/machine-id\n";
+        "- command:\n    argv: [systemd-machine-id-setup]\n    creates: /etc/machine-id\n";
     const ALIASES: &'static [(&'static str, &'static str)] = &[];
     const FREE_FORM: Option<&'static str> = Some("cmd");
 

@@ -84,7 +84,8 @@ impl Script {
 
 impl Module for Script {
     const NAME: &'static str = "script";
-    const EXAMPLE: &'static str = "script:\n  cmd: files/tune.sh --all\n  creates: /var/lib/tuned-once\n";
+    const EXAMPLE: &'static str =
+        "- script:\n    cmd: files/tune.sh --all\n    creates: /var/lib/tuned-once\n";
     const ALIASES: &'static [(&'static str, &'static str)] = &[];
     const FREE_FORM: Option<&'static str> = Some("cmd");
 

@@ -62,7 +62,7 @@ impl Apt {
 
 impl Module for Apt {
     const NAME: &'static str = "apt";
-    const EXAMPLE: &'static str = "apt:\n  name: numactl\n  update_cache: true\n";
+    const EXAMPLE: &'static str = "- apt:\n    name: numactl\n    update_cache: true\n";
     const ALIASES: &'static [(&'static str, &'static str)] = &[
         ("pkg", "name"),
         ("package", "name"),

@@ -342,7 +342,7 @@ impl Package {
 
 impl Module for Package {
     const NAME: &'static str = "package";
-    const EXAMPLE: &'static str = "package:\n  name: [ethtool, numactl]\n  state: present\n";
+    const EXAMPLE: &'static str = "- package:\n    name: [ethtool, numactl]\n    state: present\n";
     const ALIASES: &'static [(&'static str, &'static str)] = &[("pkg", "name")];
 
     fn reads(&self, seen: &Facts) -> Vec<Read> {

@@ -53,7 +53,7 @@ fn packages(family: Family, text: &str) -> Map<String, Json> {
 
 impl Module for PackageFacts {
     const NAME: &'static str = "package_facts";
-    const EXAMPLE: &'static str = "package_facts: {}\n";
+    const EXAMPLE: &'static str = "- package_facts: {}\n";
 
     fn reads(&self, seen: &Facts) -> Vec<Read> {
         let mut reads = family::reads();

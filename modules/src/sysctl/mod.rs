@@ -315,7 +315,7 @@ fn pair_note(order: &Order, key: &Key, change: &mut Change) {
 
 impl Module for Sysctl {
     const NAME: &'static str = "sysctl";
-    const EXAMPLE: &'static str = "sysctl:\n  name: vm.swappiness\n  value: 1\n";
+    const EXAMPLE: &'static str = "- sysctl:\n    name: vm.swappiness\n    value: 1\n";
     const ALIASES: &'static [(&'static str, &'static str)] = &[("key", "name"), ("val", "value")];
 
     fn reads(&self, seen: &Facts) -> Vec<Read> {

@@ -51,7 +51,8 @@ impl Service {
 
 impl Module for Service {
     const NAME: &'static str = "service";
-    const EXAMPLE: &'static str = "service:\n  name: irqbalance\n  state: stopped\n  enabled: false\n";
+    const EXAMPLE: &'static str =
+        "- service:\n    name: irqbalance\n    state: stopped\n    enabled: false\n";
 
     fn reads(&self, seen: &Facts) -> Vec<Read> {
         Module::reads(&self.unit(), seen)

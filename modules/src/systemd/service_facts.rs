@@ -55,7 +55,7 @@ fn service(unit: &str, state: &str, status: &str) -> Json {
 
 impl Module for ServiceFacts {
     const NAME: &'static str = "service_facts";
-    const EXAMPLE: &'static str = "service_facts: {}\n";
+    const EXAMPLE: &'static str = "- service_facts: {}\n";
 
     fn reads(&self, _: &Facts) -> Vec<Read> {
         let mut reads = vec![Read::Ask(row("systemctl-units")), Read::Ask(row("systemctl-unit-files"))];

@@ -133,9 +133,8 @@ impl Goal {
 
 fn finds(pattern: Option<&str>, text: &str) -> Result<bool, Stop> {
     let Some(pattern) = pattern else { return Ok(true) };
-    fancy_regex::Regex::new(&format!("(?m){pattern}"))
-        .and_then(|pattern| pattern.is_match(text))
-        .map_err(|why| Stop::refused("search_regex", why.to_string()))
+    let fault = |why: fancy_regex::Error| Stop::refused("search_regex", why.to_string());
+    fancy_regex::Regex::new(&format!("(?m){pattern}")).map_err(fault)?.is_match(text).map_err(fault)
 }
 
 const SOCKETS: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
