@@ -1,6 +1,6 @@
 //! The dry run cannot lie: what is planned on planned steps is what is planned after they were carried out.
 use crate::apply::apply;
-use crate::trial::{Trial, all, facts, none_wrong, on, plan, settle, settle_on};
+use crate::trial::{Trial, all, facts, is_state, none_wrong, on, plan, settle, settle_on};
 use modules::vocabulary::{Change, Facts, Read, Step, Stop, TaskId, touches};
 
 /// The plan of a second task, made before the first one was carried out.
@@ -37,12 +37,14 @@ fn a_task_behind_any_other_is_planned_as_it_would_be_afterwards() {
             if !reads.keys().any(touched) {
                 continue;
             }
-            met += 1;
+            // Behind a call of a program much is late, and rightly.
+            let known = change.steps.iter().all(|step| step.path().is_some());
+            met += usize::from(known);
             let before = foreseen(first, &change, second);
             let after = plan(&*second.planner, &host);
             let same = match (&before, &after) {
                 (Err(Stop::Late(_)), _) => {
-                    late += 1;
+                    late += usize::from(known);
                     true
                 }
                 (Ok(before), Ok(after)) => {
@@ -62,7 +64,7 @@ fn a_task_behind_any_other_is_planned_as_it_would_be_afterwards() {
             }
         }
     }
-    assert!(met * 50 > pairs, "only {met} of {pairs} pairs meet: the samples are too far apart");
+    assert!(met >= 100, "only {met} of {pairs} pairs meet: the samples are too far apart");
     // Lateness is honest, but a planner that answers everything with it would be of no use.
     assert!(late * 4 < met, "{late} of {met} plans are late");
     wrong.truncate(20);
@@ -76,7 +78,7 @@ fn a_task_on_its_own_steps_plans_nothing_more() {
         let Ok(change) = plan(&*trial.planner, &trial.host) else { continue };
         match foreseen(&trial, &change, &trial) {
             Ok(again) => {
-                let states = again.steps.iter().filter(|step| step.look.is_some()).count();
+                let states = again.steps.iter().filter(|step| is_state(step)).count();
                 if states > 0 {
                     wrong.push(format!("{}: on its own steps it plans {:?}", trial.name, again.steps));
                 }
@@ -93,7 +95,7 @@ fn facts_of_another_host_are_no_facts() {
     // A plan on no facts at all asks, or refuses by its arguments; it never acts.
     for trial in all() {
         if let Ok(change) = trial.planner.plan(&facts(Default::default())) {
-            let states = change.steps.iter().filter(|step| step.look.is_some()).count();
+            let states = change.steps.iter().filter(|step| is_state(step)).count();
             assert!(states == 0, "{}: a change from no facts", trial.name);
         }
         assert!(settle(&*trial.planner, &trial.host).1 <= 2 * crate::trial::ROUNDS + 1);
