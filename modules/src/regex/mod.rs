@@ -7,13 +7,15 @@ mod translate;
 pub use replacement::Template;
 
 use fancy_regex::{Captures, RegexBuilder, RuntimeError};
+use std::collections::HashMap;
 use std::fmt;
+use std::sync::{Arc, LazyLock, Mutex};
 
 /// How many steps back a match may take before it is given up.
 const BACKTRACK_LIMIT: usize = 1_000_000;
 
 /// What `re.compile` takes as flags.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Flags {
     /// `re.IGNORECASE`.
     pub ignore_case: bool,
@@ -57,9 +59,17 @@ impl Fault {
     }
 }
 
-/// A compiled pattern.
+/// A compiled pattern; cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Pattern {
+pub struct Pattern(Arc<Compiled>);
+
+/// Patterns that were compiled lately: a task asks for the same one on every host.
+static LATELY: LazyLock<Mutex<HashMap<(String, Flags), Pattern>>> = LazyLock::new(Mutex::default);
+/// How many of them are kept.
+const KEPT: usize = 512;
+
+#[derive(Debug)]
+struct Compiled {
     regex: fancy_regex::Regex,
     /// The pattern as the engine reads it.
     said: String,
@@ -106,15 +116,26 @@ impl Pattern {
     /// # Errors
     /// What is wrong with the pattern, and where.
     pub fn new(pattern: &str, flags: Flags) -> Result<Self, Fault> {
+        let key = (pattern.to_owned(), flags);
+        // Where another thread broke off with the lock, patterns are compiled each time: only slower.
+        if let Some(known) = LATELY.lock().ok().and_then(|lately| lately.get(&key).cloned()) {
+            return Ok(known);
+        }
         let translated = translate::translate(pattern, flags)?;
-        let regex = build(&translated.text)?;
-        Ok(Self {
-            regex,
+        let compiled = Self(Arc::new(Compiled {
+            regex: build(&translated.text)?,
             said: translated.text,
             names: translated.names,
             groups: translated.groups,
             flags: translated.flags,
-        })
+        }));
+        if let Ok(mut lately) = LATELY.lock() {
+            if lately.len() >= KEPT {
+                lately.clear();
+            }
+            lately.insert(key, compiled.clone());
+        }
+        Ok(compiled)
     }
 
     /// Compiles a pattern of bytes, to be matched against texts made by [`widen`]: letters and digits are
@@ -128,22 +149,22 @@ impl Pattern {
 
     /// The flags of the whole pattern, those at its start too.
     pub fn flags(&self) -> Flags {
-        self.flags
+        self.0.flags
     }
 
     /// How many groups it has, without the whole.
     pub fn groups(&self) -> usize {
-        self.groups
+        self.0.groups
     }
 
     /// The number of a named group.
     pub fn named(&self, name: &str) -> Option<usize> {
-        self.names.iter().find(|(known, _)| known == name).map(|(_, number)| *number)
+        self.0.names.iter().find(|(known, _)| known == name).map(|(_, number)| *number)
     }
 
     /// The names of groups with their numbers, in order.
     pub fn names(&self) -> &[(String, usize)] {
-        &self.names
+        &self.0.names
     }
 
     /// The first match, as `re.search`.
@@ -159,7 +180,7 @@ impl Pattern {
     /// # Errors
     /// The match took too many steps.
     pub fn search_from(&self, text: &str, from: usize) -> Result<Option<Found>, Fault> {
-        search(&self.regex, text, from)
+        search(&self.0.regex, text, from)
     }
 
     /// Whether it matches anywhere.
@@ -167,7 +188,7 @@ impl Pattern {
     /// # Errors
     /// The match took too many steps.
     pub fn is_match(&self, text: &str) -> Result<bool, Fault> {
-        self.regex.is_match(text).map_err(|fault| Fault::whole(in_words(&fault)))
+        self.0.regex.is_match(text).map_err(|fault| Fault::whole(in_words(&fault)))
     }
 
     /// All matches that do not overlap, as `re.finditer`: an empty one may follow right behind another.
@@ -184,7 +205,7 @@ impl Pattern {
                 let regex = match &advancing {
                     Some(regex) => regex,
                     // Behind an empty match the next one may begin at the same place but must not end there.
-                    None => advancing.insert(build(&format!("(?:{})(?!\\G)", self.said))?),
+                    None => advancing.insert(build(&format!("(?:{})(?!\\G)", self.0.said))?),
                 };
                 search(regex, text, from)?
             } else {

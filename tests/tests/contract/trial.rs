@@ -1,6 +1,6 @@
 //! Trials: a module's arguments, a host in memory, and what was read of it.
 use modules::host::Host;
-use modules::vocabulary::{Change, Facts, Identity, Read, Row, Seen, Stop};
+use modules::vocabulary::{Change, Facts, Identity, Match, Read, Row, Seen, Step, Stop};
 use modules::{ALL, Entry, Planner};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -32,19 +32,21 @@ pub fn example(entry: &Entry) -> Json {
     let source = Source::new(entry.name, entry.example);
     let node = tunerun::yaml::parse_one(&source)
         .unwrap_or_else(|_| panic!("{}: the example is no YAML", entry.name));
-    let tasks = node.to_json();
-    let tasks = tasks.as_array().unwrap_or_else(|| panic!("{}: the example is no list of tasks", entry.name));
-    let task = tasks.iter().find_map(|task| task.get(entry.name));
+    // One task, or a list of them.
+    let task = match node.to_json() {
+        Json::Array(tasks) => tasks.iter().find_map(|task| task.get(entry.name)).cloned(),
+        task => task.get(entry.name).cloned(),
+    };
     let args = task.unwrap_or_else(|| panic!("{}: no task of the example uses it", entry.name));
     match args {
         Json::Object(given) => {
-            let named = given.iter().map(|(name, value)| (own_name(entry, name), value.clone()));
+            let named = given.into_iter().map(|(name, value)| (own_name(entry, &name), value));
             Json::Object(named.collect())
         }
         Json::Null => Json::Object(Default::default()),
         free => {
             let argument = entry.free_form.unwrap_or_else(|| panic!("{}: takes no free text", entry.name));
-            Json::Object([(argument.to_owned(), free.clone())].into_iter().collect())
+            Json::Object([(argument.to_owned(), free)].into_iter().collect())
         }
     }
 }
@@ -115,4 +117,9 @@ pub fn plan(planner: &dyn Planner, host: &Host) -> Result<Change, Stop> {
 /// Fails with everything that was found wrong.
 pub fn none_wrong(wrong: Vec<String>) {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n\n"));
+}
+
+/// Whether a step reaches a state, rather than being an act that is proven by its own evidence and asked for each time.
+pub fn is_state(step: &Step) -> bool {
+    step.look.is_some() && !matches!(step.after, Match::Any | Match::Changed)
 }
