@@ -11,6 +11,7 @@ pub mod host;
 mod hugepages;
 mod manual;
 mod modprobe;
+pub mod kernel_args;
 mod module;
 mod package;
 mod ping;

@@ -1,0 +1,4 @@
+//! The corpus and the cases, each check a test.
+mod corpus;
+mod files;
+mod lines;
