@@ -137,8 +137,20 @@ impl Draft {
             Wish::Among(key, tokens) => self.among(key, tokens)?,
             Wish::Replace(key, tokens) => self.exactly(key, tokens)?,
             Wish::Pools(wanted) => pools::meet(self, wanted)?,
-            Wish::AbsentKey(key) => self.drop_all(key, |_| true)?,
-            Wish::Absent(token) => self.drop_all(&token.key(), |there| same(there, token))?,
+            Wish::AbsentKey(key) => {
+                self.refuse_unknown(key)?;
+                match key.as_str() {
+                    "hugepagesz" => pools::take_away(self, None),
+                    _ => self.drop_all(key, |_| true),
+                }
+            }
+            Wish::Absent(token) => {
+                self.refuse_unknown(&token.key())?;
+                match token.key().as_str() {
+                    "hugepagesz" => pools::take_away(self, Some(token)),
+                    _ => self.drop_all(&token.key(), |there| same(there, token)),
+                }
+            }
             Wish::Last(token) => self.last(token),
             Wish::Tidy => self.tidy(),
         }
@@ -311,14 +323,9 @@ impl Draft {
         }
     }
 
-    fn drop_all(&mut self, key: &Key, which: impl Fn(&Token) -> bool) -> Result<(), Trouble> {
-        self.refuse_unknown(key)?;
-        let (only, home) = (self.home_only, self.home);
-        self.slots.retain(|slot| {
-            let meant = slot.token.as_ref().is_some_and(|token| token.key() == *key && which(token));
-            !meant || (only && slot.area != home)
-        });
-        Ok(())
+    fn drop_all(&mut self, key: &Key, which: impl Fn(&Token) -> bool) {
+        let meant = |token: &Token| token.key() == *key && which(token);
+        self.slots.retain(|slot| !slot.token.as_ref().is_some_and(meant));
     }
 
     /// Turns the arguments of the key round among their own places until the wanted one is last, so that nothing else

@@ -102,6 +102,16 @@ impl BootLine {
         self.slots.iter().filter_map(|slot| slot.token.clone()).collect()
     }
 
+    /// Where an argument is written: `/etc/default/grub line 9 (GRUB_CMDLINE_LINUX)`.
+    pub fn origin(&self, reading: &Reading, slot: usize) -> Option<String> {
+        let (area, at) = *self.places.get(slot)?;
+        let cells = self.args[area].get(at)?.cells.clone();
+        let value = reading.value(VARIABLES[area])?;
+        let seat = value.cells.get(cells)?.iter().find_map(|cell| cell.seat)?;
+        let script = reading.scripts.get(seat.script)?;
+        Some(format!("{} line {} ({})", script.path, script.line(seat.start), VARIABLES[area]))
+    }
+
     /// A draft of the line for editing.
     pub fn draft(
         &self,

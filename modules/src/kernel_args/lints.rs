@@ -17,15 +17,13 @@ pub enum Vendor {
 }
 
 impl Vendor {
-    /// Reads `/proc/cpuinfo`; `None` where it does not say.
-    pub fn of_cpuinfo(text: &str) -> Option<Self> {
-        let line =
-            text.lines().find(|line| line.starts_with("vendor_id") || line.starts_with("CPU implementer"))?;
-        Some(match line.split(':').nth(1)?.trim() {
+    /// Reads the vendor's name as the processor gives it (`lscpu`, `/proc/cpuinfo`).
+    pub fn named(name: &str) -> Self {
+        match name.trim() {
             "GenuineIntel" => Self::Intel,
             "AuthenticAMD" | "HygonGenuine" => Self::Amd,
             _ => Self::Other,
-        })
+        }
     }
 }
 
@@ -117,17 +115,14 @@ const PROTECTIONS: [Protection; 27] = [
 ];
 
 /// Other arguments that take a protection away: name, values (empty: the flag), what is lost.
-const WEAKENING: [(&str, &[&str], &str); 10] = [
+const WEAKENING: [(&str, &[&str], &str); 7] = [
     ("selinux", &["0"], "SELinux is off"),
     ("enforcing", &["0"], "SELinux only warns"),
     ("apparmor", &["0"], "AppArmor is off"),
     ("nokaslr", &[], "the kernel's addresses are not randomised"),
     ("nosmep", &[], "the kernel may run code of user space"),
     ("nosmap", &[], "the kernel may read memory of user space"),
-    ("init_on_free", &["0"], "freed memory keeps its content"),
     ("module.sig_enforce", &["0"], "unsigned kernel modules are loaded"),
-    ("iommu.passthrough", &["1"], "devices are not held to their own memory"),
-    ("vsyscall", &["emulate", "native"], "a fixed address is known to every attacker"),
 ];
 
 /// What a line weakens: each argument with what is lost. Such arguments need `accept_risk: {security: …}`.
@@ -254,6 +249,16 @@ fn range(cpus: &CpuList, ground: &Ground, say: &mut impl FnMut(String)) {
     if count > 0 && (0..count).all(|cpu| cpus.contains(cpu)) {
         say("names every CPU of this host, so none is left for the system itself".to_owned());
     }
+}
+
+/// Whether lints need to know how many CPUs there are.
+pub fn asks_cpus(tokens: &[Token]) -> bool {
+    tokens.iter().any(|token| matches!(token.key().as_str(), "isolcpus" | "nohz_full" | "rcu_nocbs"))
+}
+
+/// Whether lints need to know how the kernel was built.
+pub fn asks_config(tokens: &[Token]) -> bool {
+    tokens.iter().any(|token| matches!(token.key().as_str(), "init_on_alloc" | "init_on_free"))
 }
 
 /// Whether lints need to know who made the processors.

@@ -57,45 +57,31 @@ impl Plain {
     }
 
     fn carry_out(&self, bytes: &[u8], ops: &[Op]) -> Vec<u8> {
-        let mut edits: Vec<(Range<usize>, String)> = Vec::new();
+        let removals = self.removals(bytes, ops).into_iter();
+        let mut edits: Vec<(Range<usize>, String)> = removals.map(|run| (run, String::new())).collect();
+        let mut appended: Vec<&str> = Vec::new();
         for op in ops {
             match op {
                 Op::Replace { at, with } => edits.push((self.args[*at].1.clone(), with.raw().to_owned())),
-                Op::Remove { at } => edits.push((self.with_blanks(bytes, *at), String::new())),
+                Op::Remove { .. } => {}
                 Op::After { at, new } => {
                     let end = self.args[*at].1.end;
                     edits.push((end..end, format!(" {}", new.raw())));
                 }
-                Op::Append { new, .. } => {
-                    let end = self.end.unwrap_or(bytes.len());
-                    let joint =
-                        if end == 0 || is_blank(bytes[end - 1]) || self.args.is_empty() { "" } else { " " };
-                    let after = if joint.is_empty()
-                        && self.end.is_some_and(|end| end < bytes.len() && !is_blank(bytes[end]))
-                    {
-                        " "
-                    } else {
-                        ""
-                    };
-                    edits.push((end..end, format!("{joint}{}{after}", new.raw())));
-                }
+                Op::Append { new, .. } => appended.push(new.raw()),
             }
+        }
+        if !appended.is_empty() {
+            let end = self.end.unwrap_or(bytes.len());
+            let before = if end == 0 || is_blank(bytes[end - 1]) { "" } else { " " };
+            let after = if bytes.get(end).is_none_or(|sign| is_blank(*sign)) { "" } else { " " };
+            edits.push((end..end, format!("{before}{}{after}", appended.join(" "))));
         }
         edits.sort_by_key(|(range, _)| (range.start, range.end));
         let mut out = Vec::with_capacity(bytes.len() + 64);
         let mut at = 0;
         for (range, text) in edits {
-            out.extend_from_slice(&bytes[at.min(range.start)..range.start]);
-            // Several new arguments at one place, where the first was written without a blank before it.
-            if range.is_empty()
-                && !text.is_empty()
-                && !text.starts_with(' ')
-                && out.last().is_some_and(|last| !is_blank(*last))
-                && at == range.start
-                && at > 0
-            {
-                out.push(b' ');
-            }
+            out.extend_from_slice(bytes.get(at..range.start).unwrap_or_default());
             out.extend_from_slice(text.as_bytes());
             at = range.end.max(at);
         }
@@ -103,17 +89,27 @@ impl Plain {
         out
     }
 
-    /// An argument with the blanks behind it, or at the end of a line those before it.
-    fn with_blanks(&self, bytes: &[u8], at: usize) -> Range<usize> {
-        let range = self.args[at].1.clone();
+    /// Runs of neighbours that go, each with the blanks behind it, or at the end of a line those before it.
+    fn removals(&self, bytes: &[u8], ops: &[Op]) -> Vec<Range<usize>> {
         let space = |sign: &u8| matches!(sign, b' ' | b'\t');
-        let behind = bytes[range.end..].iter().take_while(|sign| space(sign)).count();
-        let next = bytes.get(range.end + behind);
-        if behind > 0 && next.is_some_and(|sign| *sign != b'\n') {
-            return range.start..range.end + behind;
+        let mut runs: Vec<Range<usize>> = Vec::new();
+        for (at, (_, range)) in self.args.iter().enumerate() {
+            if !ops.contains(&Op::Remove { at }) {
+                continue;
+            }
+            match runs.last_mut() {
+                Some(run) if bytes[run.end..range.start].iter().all(space) => run.end = range.end,
+                _ => runs.push(range.clone()),
+            }
         }
-        let before = bytes[..range.start].iter().rev().take_while(|sign| space(sign)).count();
-        range.start - before..range.end
+        for run in &mut runs {
+            let behind = bytes[run.end..].iter().take_while(|sign| space(sign)).count();
+            match bytes.get(run.end + behind) {
+                Some(next) if behind > 0 && *next != b'\n' => run.end += behind,
+                _ => run.start -= bytes[..run.start].iter().rev().take_while(|sign| space(sign)).count(),
+            }
+        }
+        runs
     }
 }
 

@@ -74,6 +74,19 @@ pub(super) fn meet(draft: &mut Draft, wanted: &[Pool]) -> Result<(), Trouble> {
     })
 }
 
+/// Takes a pool away, both halves of it; all pools with a size where none is named.
+pub(super) fn take_away(draft: &mut Draft, size: Option<&Token>) {
+    let meant = |at: usize| {
+        let there = draft.slots[at].token.as_ref();
+        size.is_none_or(|size| there.is_some_and(|there| super::line::same(there, size)))
+    };
+    let pools = standing(draft);
+    let gone = pools.iter().filter(|pool| pool.size.is_some_and(meant));
+    let mut places: Vec<usize> = gone.flat_map(|pool| [pool.size, pool.count]).flatten().collect();
+    places.sort_unstable();
+    places.into_iter().rev().for_each(|at| drop(draft.slots.remove(at)));
+}
+
 fn meet_sized(draft: &mut Draft, size: &Token, count: Option<&Token>) {
     let there = standing(draft);
     let token = |at: usize| draft.slots[at].token.as_ref();

@@ -1,4 +1,5 @@
 //! The corpus and the cases, each check a test.
 mod corpus;
 mod files;
+mod hosts;
 mod lines;
