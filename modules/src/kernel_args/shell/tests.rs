@@ -107,6 +107,8 @@ fn deep_nesting_ends() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn arbitrary_bytes_are_read_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         Reading::of(vec![Script { path: "x".to_owned(), bytes }]);

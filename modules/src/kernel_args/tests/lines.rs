@@ -260,6 +260,8 @@ fn wish() -> impl Strategy<Value = Wish> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn lines_read_back_as_written(tokens in tokens()) {
         let line: Line = tokens.into_iter().collect();
@@ -290,6 +292,8 @@ proptest! {
             Wish::AbsentKey(key) | Wish::Replace(key, _) | Wish::Among(key, _) => key.clone(),
             Wish::Pools(_) | Wish::Tidy => return Ok(()),
         };
+        // Taking a pool away takes both halves of its pair.
+        prop_assume!(!matches!(wish, Wish::AbsentKey(_) | Wish::Absent(_)) || key.as_str() != "hugepagesz");
         let Ok((after, _)) = amended(&line.to_string(), &[wish]) else { return Ok(()) };
         let others =
             |line: &Line| line.args.iter().filter(|token| token.key() != key).cloned().collect::<Vec<_>>();
