@@ -122,7 +122,10 @@ impl BootLine {
         let home = match variable {
             Variable::Linux => 0,
             Variable::Default => 1,
-            Variable::Auto => usize::from(reading.last_assign(VARIABLES[1]).is_some()),
+            Variable::Auto => {
+                let doubted = reading.value(VARIABLES[1]).is_some_and(|value| !value.doubts().is_empty());
+                usize::from(doubted || reading.last_assign(VARIABLES[1]).is_some())
+            }
         };
         Draft {
             slots: self.slots.clone(),
@@ -173,7 +176,11 @@ pub fn rewrite(reading: &Reading, asked: Asked<'_>) -> Result<Vec<Rewrite>, Vec<
     let foreign = |area: usize| {
         reading.last_assign(VARIABLES[area]).is_some_and(|last| is_foreign(reading, last.script))
     };
-    let own_first = asked.drop_ins && (0..VARIABLES.len()).any(foreign);
+    let mut appended = ops.iter().filter_map(|op| match op {
+        Op::Append { area, .. } => Some(*area),
+        _ => None,
+    });
+    let own_first = asked.drop_ins && appended.any(foreign);
     let ways = match (asked.drop_ins, own_first) {
         (false, _) => vec![Way::InPlace],
         (true, false) => vec![Way::InPlace, Way::DropIn],
@@ -343,9 +350,10 @@ fn proven(
     )
 }
 
-/// The two variables, and those that distributions derive from them.
+/// The two variables and those derived from them, and helpers that only the scripts themselves use: grub-mkconfig looks
+/// at names that start with `GRUB_` alone.
 fn is_ours(name: &str) -> bool {
-    name.starts_with("GRUB_CMDLINE_LINUX")
+    name.starts_with("GRUB_CMDLINE_LINUX") || !name.starts_with("GRUB_")
 }
 
 /// The lines of the main file whose assignment of one of the two variables a later one of the same file replaces.

@@ -175,6 +175,17 @@ pub fn lints(wished: &[Token], line: &Line, ground: &Ground) -> Vec<Lint> {
     found
 }
 
+/// Arguments that the early user space finds the root file system by.
+const FINDS_ROOT: [&str; 8] =
+    ["root", "rootflags", "rd.lvm.lv", "rd.lvm.vg", "rd.luks.uuid", "rd.md.uuid", "netroot", "boot"];
+
+/// Remarks on what shall be absent though the host may need it to boot.
+pub fn needed_to_boot(absent: &[Token]) -> Vec<Lint> {
+    let needed = absent.iter().filter(|token| FINDS_ROOT.contains(&token.key().as_str()));
+    let text = "may be what the root file system is found by; without it the host may not boot";
+    needed.map(|token| Lint { arg: token.raw().to_owned(), text: text.to_owned() }).collect()
+}
+
 fn foreign(known: &Protection, ground: &Ground, say: &mut impl FnMut(String)) {
     if known.foreign {
         say("is a name of vendor kernels only; a mainline kernel logs it as unknown and does nothing"

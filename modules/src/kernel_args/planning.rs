@@ -1,7 +1,7 @@
 //! The change that a `kernel_args` task asks for, from facts alone.
 use serde_json::json;
 
-use super::amend::Trouble;
+use super::amend::{Trouble, Wish};
 use super::grub::Refusal;
 use super::layout::{self, Layout, Unclear};
 use super::lints;
@@ -32,7 +32,7 @@ pub(super) fn plan(task: &KernelArgs, facts: &Facts) -> Result<Change, Stop> {
         written.regenerate = None;
         written.notes.clear();
     }
-    change(&said, facts, &found, &layout, written)
+    change(&said, &wishes, facts, &found, &layout, written)
 }
 
 fn is_pending(facts: &Facts, found: &Found) -> bool {
@@ -42,6 +42,7 @@ fn is_pending(facts: &Facts, found: &Found) -> bool {
 
 fn change(
     said: &Said,
+    wishes: &[Wish],
     facts: &Facts,
     found: &Found,
     layout: &Layout,
@@ -52,7 +53,7 @@ fn change(
         steps.push(step(said, facts, found, &file.path, &file.after)?);
     }
     let regenerate = written.regenerate.as_ref().map(|made| Row::new(made.row, made.args.clone()));
-    let standings = standings(said, found, &written);
+    let standings = standings(wishes, found, &written);
     let waiting: Vec<&Standing> = standings.iter().filter(|standing| !standing.live).collect();
     let wanted = said.wanted();
     let changes = !steps.is_empty() || regenerate.is_some();
@@ -60,6 +61,9 @@ fn change(
         .into_iter()
         .map(|lint| format!("`{}` {}", lint.arg, lint.text))
         .collect();
+    notes.extend(
+        lints::needed_to_boot(&said.absent).into_iter().map(|lint| format!("`{}` {}", lint.arg, lint.text)),
+    );
     notes.extend(written.notes.iter().cloned());
     if !waiting.is_empty() {
         let names: Vec<&str> = waiting.iter().map(|standing| standing.arg.as_str()).collect();
@@ -112,13 +116,10 @@ fn step(said: &Said, facts: &Facts, found: &Found, name: &str, after: &[u8]) -> 
     Ok(Step::put(Claim::part(&path, &part), path, before, image))
 }
 
-fn standings(said: &Said, found: &Found, written: &Written) -> Vec<Standing> {
+fn standings(wishes: &[Wish], found: &Found, written: &Written) -> Vec<Standing> {
     let lines =
         Lines { declared: &written.declared, next_boot: written.next_boot.as_ref(), running: &found.running };
-    let mut standings: Vec<Standing> =
-        said.wanted().iter().map(|token| standing::present(token, lines)).collect();
-    standings.extend(said.absent.iter().map(|token| standing::absent(token, token.value().is_some(), lines)));
-    standings
+    wishes.iter().filter_map(|wish| standing::of(wish, lines)).collect()
 }
 
 /// The line token by token: what stays, what comes, what goes, and where each is written.

@@ -1,22 +1,22 @@
-//! Declared, next boot, running: where each wished argument stands.
+//! Declared, next boot, running: where each wish stands.
 use serde::Serialize;
 
-use super::line::{Line, same};
-use super::table::repeats;
-use super::token::Token;
+use super::amend::{Draft, Wish};
+use super::line::Line;
+use super::token::{Key, Token};
 
-/// One argument in three places.
+/// One wish in three places.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Standing {
-    /// The argument as wished; of one that shall be absent, its name.
+    /// What is wished, as on a command line; of what shall be absent, its name or argument.
     pub arg: String,
     /// Whether it shall be there.
     pub wanted: bool,
-    /// What counts in the files that the boot line is made of; none where nothing does.
+    /// The arguments of that name in the files that the boot line is made of.
     pub declared: Option<String>,
-    /// What counts in what the boot loader will boot; none where it is absent there.
+    /// The same in what the boot loader will boot; none also where that is unknown.
     pub next_boot: Option<String>,
-    /// What counts on the running line.
+    /// The same on the running line.
     pub running: Option<String>,
     /// Whether the running kernel has it as wished.
     pub live: bool,
@@ -33,43 +33,46 @@ pub struct Lines<'a> {
     pub running: &'a Line,
 }
 
-/// Compares one wished argument. Only what counts is compared: for a key that may stand once, its last argument, so
-/// that repeats and order never make a difference (a set comparison would want a reboot for ever).
-pub fn present(wanted: &Token, lines: Lines<'_>) -> Standing {
+/// Where a wish stands; none for what no line shows. It is live where it would change nothing on the running line, so
+/// repeats and order that have no effect never ask for a reboot (a comparison of sets would, for ever).
+pub fn of(wish: &Wish, lines: Lines<'_>) -> Option<Standing> {
+    let (arg, keys) = said(wish)?;
     let counts = |line: &Line| -> Option<String> {
-        let key = wanted.key();
-        let found = match repeats(&key) {
-            true => line.args.iter().rev().find(|token| same(token, wanted)).or_else(|| line.last(&key)),
-            false => line.last(&key),
-        };
-        found.map(|token| token.raw().to_owned())
+        let tokens = line.args.iter().filter(|token| keys.contains(&token.key()));
+        let texts: Vec<&str> = tokens.map(Token::raw).collect();
+        (!texts.is_empty()).then(|| texts.join(" "))
     };
-    let running = counts(lines.running);
-    Standing {
-        arg: wanted.raw().to_owned(),
-        wanted: true,
+    Some(Standing {
+        arg,
+        wanted: !matches!(wish, Wish::AbsentKey(_) | Wish::Absent(_)),
         declared: counts(lines.declared),
         next_boot: lines.next_boot.and_then(counts),
-        live: running.as_deref().is_some_and(|text| same(&Token::read(text), wanted)),
-        running,
-    }
+        running: counts(lines.running),
+        live: holds(wish, lines.running),
+    })
 }
 
-/// Compares an argument that shall be absent; `exact` where only the same value shall.
-pub fn absent(unwanted: &Token, exact: bool, lines: Lines<'_>) -> Standing {
-    let counts = |line: &Line| -> Option<String> {
-        let key = unwanted.key();
-        let found =
-            line.args.iter().rev().find(|token| token.key() == key && (!exact || same(token, unwanted)));
-        found.map(|token| token.raw().to_owned())
-    };
-    let running = counts(lines.running);
-    Standing {
-        arg: unwanted.raw().to_owned(),
-        wanted: false,
-        declared: counts(lines.declared),
-        next_boot: lines.next_boot.and_then(counts),
-        live: running.is_none(),
-        running,
-    }
+/// Whether a wish would change nothing on a line.
+pub fn holds(wish: &Wish, line: &Line) -> bool {
+    let mut draft = Draft::of(line.args.iter().cloned());
+    let stood = draft.slots.clone();
+    draft.meet(wish).is_ok() && draft.ops(&stood).is_empty()
+}
+
+/// A wish in words, and the keys that it is about.
+fn said(wish: &Wish) -> Option<(String, Vec<Key>)> {
+    let joined = |tokens: &[Token]| tokens.iter().map(Token::raw).collect::<Vec<_>>().join(" ");
+    Some(match wish {
+        Wish::Set(token) | Wish::Add(token) | Wish::Absent(token) | Wish::Last(token) => {
+            (token.raw().to_owned(), vec![token.key()])
+        }
+        Wish::Replace(key, tokens) | Wish::Among(key, tokens) => (joined(tokens), vec![key.clone()]),
+        Wish::AbsentKey(key) => (key.to_string(), vec![key.clone()]),
+        Wish::Pools(pools) => {
+            let halves = pools.iter().flat_map(|pool| [&pool.size, &pool.count]).flatten();
+            let texts: Vec<&str> = halves.map(Token::raw).collect();
+            (texts.join(" "), vec![Key::of("hugepagesz"), Key::of("hugepages")])
+        }
+        Wish::Tidy => return None,
+    })
 }

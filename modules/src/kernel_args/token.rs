@@ -87,8 +87,8 @@ impl Token {
                 "only printable ASCII survives: the kernel parts arguments at other blanks too",
             ));
         }
-        if name.contains(['"', ' ', '=']) {
-            return Err(refuse("a name holds no quote, blank or `=`"));
+        if name.contains(['"', ' ', '=']) || name.starts_with('#') {
+            return Err(refuse("a name holds no quote, blank or `=`, and no `#` at its start"));
         }
         if value.is_some_and(|value| value.contains('"')) {
             return Err(refuse("the kernel has no way to write a double quote inside a value"));

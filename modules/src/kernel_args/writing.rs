@@ -1,7 +1,7 @@
 //! Which files must hold what, for each boot layout.
 use std::collections::BTreeMap;
 
-use super::amend::{Draft, Trouble, Wish};
+use super::amend::{Trouble, Wish};
 use super::environment_block::Block;
 use super::grub::{self, Asked, BootLine, Refusal, Variable};
 use super::layout::{Layout, Regenerate, generated_lines};
@@ -9,6 +9,7 @@ use super::line::Line;
 use super::plain::{Plain, cmdline_lines, entry_lines};
 use super::seeing::{Found, KERNEL_CMDLINE, Text, entry_line, resolved};
 use super::shell::script::{Reading, Script};
+use super::standing;
 use super::token::Token;
 
 /// A file to be written.
@@ -56,67 +57,18 @@ pub(super) fn written(
     variable: Variable,
 ) -> Result<Written, Vec<Hindrance>> {
     let mut written = Written::default();
-    let mut hindrances = Vec::new();
-    match layout {
-        Layout::Grub { regenerate, drop_ins } => {
-            shell(found, wishes, variable, *drop_ins, &mut written)
-                .unwrap_or_else(|more| hindrances.extend(more));
-            generated(found, wishes, regenerate, &mut written);
-        }
-        Layout::GrubEntries { update_bls_flag } => {
-            let references = block(found, wishes, &mut written).unwrap_or_else(|more| {
-                hindrances.extend(more);
-                found.references.clone()
-            });
-            entries(found, wishes, &references, &mut written).unwrap_or_else(|more| hindrances.extend(more));
-            kernel_cmdline(found, wishes, &mut written).unwrap_or_else(|more| hindrances.extend(more));
-            let drop_ins = found.signs.mkconfig.as_ref().is_some_and(|mkconfig| mkconfig.drop_ins);
-            let next_boot = written.next_boot.take();
-            let declared = std::mem::take(&mut written.declared);
-            if found.signs.default_grub {
-                shell(found, wishes, variable, drop_ins, &mut written)
-                    .unwrap_or_else(|more| hindrances.extend(more));
-            }
-            (written.next_boot, written.declared) = (next_boot, declared);
-            if !written.files.is_empty() {
-                let how = match update_bls_flag {
-                    true => "only `--update-bls-cmdline` lets grub2-mkconfig rewrite them",
-                    false => "grub2-mkconfig rewrites them from it",
-                };
-                written.notes.push(format!(
-                    "GRUB reads boot entries here, so the entries and {} are written alike ({how}); nothing has to \
-                     be generated",
-                    grub::MAIN
-                ));
-            }
-        }
-        Layout::Entries => {
-            entries(found, wishes, &found.references.clone(), &mut written)
-                .unwrap_or_else(|more| hindrances.extend(more));
-            kernel_cmdline(found, wishes, &mut written).unwrap_or_else(|more| hindrances.extend(more));
-            if found.kernel_cmdline.is_none() {
-                written.notes.push(format!(
-                    "there is no {KERNEL_CMDLINE}: kernel-install copies the running line into the entries of new \
-                     kernels, so a kernel installed before the next boot lacks what is changed here"
-                ));
-            }
-        }
-        Layout::Proxmox { drop_ins } => {
-            kernel_cmdline(found, wishes, &mut written).unwrap_or_else(|more| hindrances.extend(more));
-            let declared = std::mem::take(&mut written.declared);
-            if found.signs.default_grub {
-                shell(found, wishes, variable, *drop_ins, &mut written)
-                    .unwrap_or_else(|more| hindrances.extend(more));
-            }
-            if found.kernel_cmdline.is_some() {
-                written.declared = declared;
-            }
-            if !written.files.is_empty() {
-                written.regenerate = Some(Regenerate { row: "proxmox-boot-refresh", args: Vec::new() });
-                written.next_boot = Some(written.declared.clone());
-            }
-        }
-    }
+    let asked = Asked {
+        wishes,
+        variable,
+        references: &found.references,
+        drop_ins: found.signs.mkconfig.as_ref().is_some_and(|mkconfig| mkconfig.drop_ins),
+    };
+    let hindrances = match layout {
+        Layout::Grub { regenerate, .. } => grub_files(found, asked, regenerate, &mut written),
+        Layout::GrubEntries { update_bls_flag } => grub_entries(found, asked, *update_bls_flag, &mut written),
+        Layout::Entries => loader_entries(found, wishes, &mut written),
+        Layout::Proxmox { .. } => proxmox(found, asked, &mut written),
+    };
     if !found.rescue.is_empty() && !written.files.is_empty() {
         let names: Vec<&str> = found.rescue.iter().map(|path| path.as_str()).collect();
         written.notes.push(format!("rescue entries stay as they are, as a way back: {}", names.join(", ")));
@@ -124,15 +76,80 @@ pub(super) fn written(
     if hindrances.is_empty() { Ok(written) } else { Err(hindrances) }
 }
 
-/// `/etc/default/grub` and its drop-ins.
-fn shell(
+fn grub_files(
     found: &Found,
-    wishes: &[Wish],
-    variable: Variable,
-    drop_ins: bool,
+    asked: Asked<'_>,
+    regenerate: &Regenerate,
     written: &mut Written,
-) -> Result<(), Vec<Hindrance>> {
-    let asked = Asked { wishes, variable, references: &found.references, drop_ins };
+) -> Vec<Hindrance> {
+    let hindrances = shell(found, asked, written).err().unwrap_or_default();
+    generated(found, asked.wishes, regenerate, written);
+    hindrances
+}
+
+fn grub_entries(
+    found: &Found,
+    asked: Asked<'_>,
+    update_bls_flag: bool,
+    written: &mut Written,
+) -> Vec<Hindrance> {
+    let mut hindrances = Vec::new();
+    let references = block(found, asked.wishes, written).unwrap_or_else(|more| {
+        hindrances.extend(more);
+        found.references.clone()
+    });
+    hindrances.extend(entries(found, asked.wishes, &references, written).err().into_iter().flatten());
+    hindrances.extend(kernel_cmdline(found, asked.wishes, written).err().into_iter().flatten());
+    // What boots is what the entries say; the default file is for entries that are made later.
+    let (declared, next_boot) = (written.declared.clone(), written.next_boot.clone());
+    if found.signs.default_grub {
+        hindrances.extend(shell(found, asked, written).err().into_iter().flatten());
+    }
+    (written.declared, written.next_boot) = (declared, next_boot);
+    if !written.files.is_empty() {
+        let how = match update_bls_flag {
+            true => "only `--update-bls-cmdline` lets grub2-mkconfig rewrite the entries",
+            false => "grub2-mkconfig rewrites the entries from that file",
+        };
+        written.notes.push(format!(
+            "GRUB reads boot entries here, so the entries and {} are written alike ({how}); nothing has to be \
+             generated",
+            grub::MAIN
+        ));
+    }
+    hindrances
+}
+
+fn loader_entries(found: &Found, wishes: &[Wish], written: &mut Written) -> Vec<Hindrance> {
+    let mut hindrances = entries(found, wishes, &found.references, written).err().unwrap_or_default();
+    hindrances.extend(kernel_cmdline(found, wishes, written).err().into_iter().flatten());
+    if found.kernel_cmdline.is_none() && !written.files.is_empty() {
+        written.notes.push(format!(
+            "there is no {KERNEL_CMDLINE}: kernel-install copies the running line into the entries of new kernels, so \
+             a kernel that is installed before the next boot lacks what is changed here"
+        ));
+    }
+    hindrances
+}
+
+fn proxmox(found: &Found, asked: Asked<'_>, written: &mut Written) -> Vec<Hindrance> {
+    let mut hindrances = kernel_cmdline(found, asked.wishes, written).err().unwrap_or_default();
+    let declared = written.declared.clone();
+    if found.signs.default_grub {
+        hindrances.extend(shell(found, asked, written).err().into_iter().flatten());
+    }
+    if found.kernel_cmdline.is_some() {
+        written.declared = declared;
+    }
+    if !written.files.is_empty() {
+        written.regenerate = Some(Regenerate { row: "proxmox-boot-refresh", args: Vec::new() });
+        written.next_boot = Some(written.declared.clone());
+    }
+    hindrances
+}
+
+/// `/etc/default/grub` and its drop-ins.
+fn shell(found: &Found, asked: Asked<'_>, written: &mut Written) -> Result<(), Vec<Hindrance>> {
     let files = grub::rewrite(&found.reading, asked).map_err(|refusals| {
         let path = grub::MAIN.to_owned();
         refusals.into_iter().map(|refusal| Hindrance { path: path.clone(), refusal }).collect::<Vec<_>>()
@@ -171,12 +188,8 @@ fn generated(found: &Found, wishes: &[Wish], regenerate: &Regenerate, written: &
     let Some((path, text)) = &found.signs.grub_cfg else { return };
     let Some(first) = generated_lines(text).into_iter().next() else { return };
     let line = resolved(&Line::read(&first).args, &found.references);
-    // Order and tidiness are the files' matter; what counts at boot is asked here.
-    let boots = wishes.iter().filter(|wish| !matches!(wish, Wish::Tidy)).all(|wish| {
-        let mut draft = Draft::of(line.args.iter().cloned());
-        let stood = draft.slots.clone();
-        draft.meet(wish).is_ok() && draft.ops(&stood).is_empty()
-    });
+    // Tidiness is the files' matter; what counts at boot is asked here.
+    let boots = wishes.iter().all(|wish| matches!(wish, Wish::Tidy) || standing::holds(wish, &line));
     if !boots {
         written.regenerate = Some(regenerate.clone());
         written.next_boot = Some(written.declared.clone());

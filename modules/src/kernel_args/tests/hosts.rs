@@ -125,7 +125,13 @@ fn debian_one_line_and_update_grub() {
     assert_eq!(shown, [("quiet", Mark::Removed), ("skew_tick=1", Mark::Added)]);
     assert_eq!(tokens[0].origin.as_deref(), Some("/etc/default/grub line 2 (GRUB_CMDLINE_LINUX_DEFAULT)"));
     assert_eq!(change.result["reboot_needed"], json!(true));
-    assert_eq!(change.result["args"][0]["running"], json!(null));
+    let [quiet, tick] = [0, 1].map(|at| change.result["args"][at].clone());
+    assert_eq!(
+        (&quiet["wanted"], &quiet["running"], &quiet["declared"]),
+        (&json!(false), &json!("quiet"), &json!(null))
+    );
+    assert_eq!((&tick["declared"], &tick["next_boot"]), (&json!("skew_tick=1"), &json!("skew_tick=1")));
+    assert_eq!((&tick["running"], &tick["live"]), (&json!(null), &json!(false)));
 }
 
 #[test]
@@ -280,6 +286,25 @@ fn case_04_no_reboot_for_what_counts_already() {
     assert_eq!(change.result["reboot_needed"], json!(true));
     let notes: Vec<_> = change.notes.iter().filter(|note| note.contains("reboot is needed")).collect();
     assert_eq!(notes, ["a reboot is needed before this is live: crashkernel=512M"]);
+}
+
+#[test]
+fn what_is_live_is_not_owed() {
+    let host = debian()
+        .value("/proc/cmdline", "console=ttyS0,115200n8 hugepagesz=2M hugepages=4 rd.lvm.lv=a/b a=1 a=2");
+    for (args, owed) in [
+        (json!({"last": ["console=ttyS0"]}), false),
+        (json!({"last": ["console=tty0"]}), true),
+        (json!({"args": "hugepagesz=2048K hugepages=4"}), false),
+        (json!({"args": "hugepagesz=1G hugepages=4"}), true),
+        (json!({"add": ["rd.lvm.lv=a/b"]}), false),
+        (json!({"args": "a=2"}), false),
+        (json!({"args": "a=1"}), true),
+        (json!({"absent": ["a=1"]}), true),
+        (json!({"absent": ["b", "a=3"]}), false),
+    ] {
+        assert_eq!(plan(&host, args.clone()).unwrap().result["reboot_needed"], json!(owed), "{args}");
+    }
 }
 
 #[test]
