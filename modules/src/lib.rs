@@ -47,6 +47,7 @@ pub const ALL: &[Entry] = &[
     Entry::of::<files::Find>(),
     Entry::of::<hugepages::Hugepages>(),
     Entry::of::<files::IniFile>(),
+    Entry::of::<kernel_args::KernelArgs>(),
     Entry::of::<files::Lineinfile>(),
     Entry::of::<manual::Manual>(),
     Entry::of::<modprobe::Modprobe>(),

@@ -115,32 +115,12 @@ impl<'r> Walk<'r> {
     ) -> Result<(), Fault> {
         let fault = |what| Fault { at, what, syntax: true };
         match operator {
-            "<" | ">" | ">>" | "<&" | ">&" | "<>" | ">|" | "<<" | "<<-" => match lexer.lexeme()? {
-                Lexeme::Word(target) => {
-                    if operator.starts_with("<<") {
-                        lexer.heredoc(&target, operator == "<<-");
-                    }
-                    // `2>file`: the digit was the descriptor, not a word.
-                    if words.last().is_some_and(|word| word.end == at && is_digits(word)) {
-                        words.pop();
-                    }
-                }
-                _ => return Err(fault("a redirection without a file")),
-            },
+            "<" | ">" | ">>" | "<&" | ">&" | "<>" | ">|" | "<<" | "<<-" => {
+                redirect(operator, at, words, lexer)?;
+            }
             ")" if self.pattern => self.pattern = false,
             "(" | "|" if self.pattern => {}
-            "(" => match words.as_slice() {
-                [] => self.open.push(Open::Paren),
-                [name] => {
-                    let name = name.plain().ok_or_else(|| fault("`(` behind a word"))?;
-                    if lexer.lexeme()? != Lexeme::Operator(")") {
-                        return Err(Fault { at, what: "`(` behind a word", syntax: false });
-                    }
-                    self.functions.insert(name);
-                    words.clear();
-                }
-                _ => return Err(fault("`(` behind a word")),
-            },
+            "(" => self.parenthesis(at, words, lexer)?,
             ")" => {
                 self.command(words, false)?;
                 words.clear();
@@ -174,6 +154,25 @@ impl<'r> Walk<'r> {
                 words.clear();
                 self.linked = false;
             }
+        }
+        Ok(())
+    }
+
+    /// `(` opens a subshell, or behind a name defines a function.
+    fn parenthesis(&mut self, at: usize, words: &mut Vec<Word>, lexer: &mut Lexer<'_>) -> Result<(), Fault> {
+        // bash gives it further meanings, so only dash surely stops here.
+        let fault = || Fault { at, what: "`(` behind a word", syntax: false };
+        match words.as_slice() {
+            [] => self.open.push(Open::Paren),
+            [name] => {
+                let name = name.plain().ok_or_else(fault)?;
+                if lexer.lexeme()? != Lexeme::Operator(")") {
+                    return Err(fault());
+                }
+                self.functions.insert(name);
+                words.clear();
+            }
+            _ => return Err(fault()),
         }
         Ok(())
     }
@@ -398,6 +397,20 @@ impl<'r> Walk<'r> {
             *value = std::mem::take(value).doubted(doubt);
         }
     }
+}
+
+/// Takes the file of a redirection; the digit before it was a descriptor, not a word.
+fn redirect(operator: &str, at: usize, words: &mut Vec<Word>, lexer: &mut Lexer<'_>) -> Result<(), Fault> {
+    let Lexeme::Word(target) = lexer.lexeme()? else {
+        return Err(Fault { at, what: "a redirection without a file", syntax: true });
+    };
+    if operator.starts_with("<<") {
+        lexer.heredoc(&target, operator == "<<-");
+    }
+    if words.last().is_some_and(|word| word.end == at && is_digits(word)) {
+        words.pop();
+    }
+    Ok(())
 }
 
 /// The variable that a word assigns to, and at which part its value starts.
