@@ -13,6 +13,7 @@ pub mod memparse;
 pub mod plain;
 mod planning;
 pub mod pools;
+mod samples;
 mod seeing;
 pub mod shell;
 pub mod standing;
@@ -28,9 +29,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use crate::host::Host;
 use crate::module::{Module, Sample};
-use crate::vocabulary::{Change, Facts, Read, Row, Stop};
+use crate::vocabulary::{Change, Facts, Read, Stop};
 use grub::Variable;
 use wishes::{Fault, Said};
 
@@ -174,51 +174,6 @@ impl Module for KernelArgs {
     }
 
     fn samples() -> Vec<Sample> {
-        let update_grub = (Row::new("update-grub", Vec::<String>::new()), Vec::new());
-        let sample = |about, args, host, calls| Sample { about, args, host, calls };
-        vec![
-            sample(
-                "Debian with update-grub",
-                serde_json::json!({"args": "mitigations=auto hugepagesz=1G hugepages=4", "absent": ["quiet"]}),
-                debian(),
-                vec![update_grub.clone()],
-            ),
-            sample(
-                "a cloud image whose drop-in assigns again",
-                serde_json::json!({"args": {"init_on_alloc": 0}}),
-                debian().file(
-                    "/etc/default/grub.d/50-cloudimg-settings.cfg",
-                    "GRUB_CMDLINE_LINUX_DEFAULT=\"console=tty1 console=ttyS0\"\n",
-                ),
-                vec![update_grub],
-            ),
-            sample(
-                "boot entries of systemd-boot",
-                serde_json::json!({"args": ["skew_tick=1"]}),
-                Host::new()
-                    .file(
-                        "/boot/loader/entries/a.conf",
-                        "title A\nlinux /vmlinuz\noptions root=/dev/sda1 quiet\n",
-                    )
-                    .file("/etc/kernel/cmdline", "root=/dev/sda1 quiet\n")
-                    .value("/proc/cmdline", "root=/dev/sda1 quiet"),
-                Vec::new(),
-            ),
-        ]
+        samples::samples()
     }
-}
-
-/// A Debian host as the samples need it.
-fn debian() -> Host {
-    Host::new()
-        .file(
-            "/etc/default/grub",
-            "GRUB_DEFAULT=0\nGRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\nGRUB_CMDLINE_LINUX=\"\"\n",
-        )
-        .file(
-            "/usr/sbin/grub-mkconfig",
-            "#!/bin/sh\nfor x in ${sysconfdir}/default/grub.d/*.cfg ; do . \"$x\"; done\n",
-        )
-        .file("/usr/sbin/update-grub", "#!/bin/sh\nexec grub-mkconfig -o /boot/grub/grub.cfg \"$@\"\n")
-        .value("/proc/cmdline", "BOOT_IMAGE=/vmlinuz root=/dev/sda1 ro quiet")
 }

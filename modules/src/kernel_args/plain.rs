@@ -105,7 +105,8 @@ impl Plain {
         for run in &mut runs {
             let behind = bytes[run.end..].iter().take_while(|sign| space(sign)).count();
             match bytes.get(run.end + behind) {
-                Some(next) if behind > 0 && *next != b'\n' => run.end += behind,
+                // What is appended goes to the end of the last argument, so the blanks behind that one stay.
+                Some(next) if behind > 0 && *next != b'\n' && self.end != Some(run.end) => run.end += behind,
                 _ => run.start -= bytes[..run.start].iter().rev().take_while(|sign| space(sign)).count(),
             }
         }

@@ -184,8 +184,7 @@ fn explained(path: &str, refusal: Refusal) -> (String, String) {
                 if because.is_empty() { String::new() } else { format!(": {}", because.join("; ")) };
             (
                 format!("{path} cannot be edited so that {} surely counts{because}", args.join(" ")),
-                "make the file set its variables by plain assignments, or accept the risk `cannot_converge`"
-                    .to_owned(),
+                "let the file set its variables by plain assignments, behind the code".to_owned(),
             )
         }
         Refusal::Trouble(Trouble::Repeats { key, present }) => {

@@ -99,6 +99,14 @@ fn a_value_that_doubles_itself_ends() {
 }
 
 #[test]
+fn endless_code_ends() {
+    for line in [". x\n", "V=$V`x`\n", "V=1\n", "f() { V=1; }\nf\n", "if a; then V=1; fi\n"] {
+        let reading = read(&line.repeat(100_000 / line.len()));
+        assert!(reading.doubts.len() <= 1000, "{line}");
+    }
+}
+
+#[test]
 fn deep_nesting_ends() {
     for open in ["$(", "${V:-", "(", "{ ", "`", "if "] {
         read(&format!("V={}", open.repeat(50_000)));

@@ -12,7 +12,10 @@ const SETTERS: [&str; 14] = [
 ];
 
 /// The longest value that is followed byte by byte; kernels take at most 4 KiB.
-const LONGEST: usize = 65_536;
+const LONGEST: usize = 16_384;
+
+/// The most doubts that are told apart; a script of endless code has as many as lines.
+const DOUBTS: usize = 1000;
 
 /// A compound command that is open.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -378,6 +381,9 @@ impl<'r> Walk<'r> {
     }
 
     fn doubt(&mut self, at: usize, what: String) -> usize {
+        if self.reading.doubts.len() >= DOUBTS {
+            return DOUBTS - 1;
+        }
         let line = self.reading.scripts[self.script].line(at);
         self.reading.doubts.push(Doubt { script: self.script, line, what });
         self.reading.doubts.len() - 1
