@@ -9,6 +9,7 @@ mod files;
 pub mod fold;
 pub mod host;
 mod hugepages;
+pub mod kernel_args;
 mod manual;
 mod modprobe;
 mod module;
@@ -47,6 +48,7 @@ pub const ALL: &[Entry] = &[
     Entry::of::<files::Find>(),
     Entry::of::<hugepages::Hugepages>(),
     Entry::of::<files::IniFile>(),
+    Entry::of::<kernel_args::KernelArgs>(),
     Entry::of::<files::Lineinfile>(),
     Entry::of::<manual::Manual>(),
     Entry::of::<modprobe::Modprobe>(),

@@ -44,6 +44,11 @@ pub const MUTATING: &[Program] = &[
         "makes a grub.cfg and the boot entries' arguments again",
     ),
     Program::new("grubby", &["grubby"], "changes the arguments of boot entries"),
+    Program::new(
+        "proxmox-boot-refresh",
+        &["proxmox-boot-tool", "refresh"],
+        "copies kernels and their arguments to Proxmox' boot partitions",
+    ),
     Program::new("kernel-install-add-all", &["kernel-install", "add-all"], "makes the boot entries again"),
     Program::new("update-initramfs", &["update-initramfs", "-u"], "makes the initial file system again"),
     Program::new("reboot", &["systemctl", "reboot", "--no-wall"], "boots the host"),

@@ -141,6 +141,11 @@ pub const READING: &[Program] = &[
     Program::new("environment", &["env", "-0"], "variables of the host's shell"),
     Program::new("date", &["date"], "the host's date, by a format"),
     Program::new("find", &["find"], "files below folders; the arguments are made by the module that asks"),
+    Program::new(
+        "kernel-config-init",
+        &["grep", "-hs", "-E", "^CONFIG_INIT_ON_(ALLOC|FREE)_DEFAULT_ON=", "--"],
+        "whether a kernel was built to clear memory by itself",
+    ),
     Program::new("grub-editenv-list", &["grub-editenv", "-", "list"], "GRUB's environment block"),
     Program::new("grubby-info", &["grubby", "--info=ALL"], "boot entries as grubby sees them"),
     Program::new(

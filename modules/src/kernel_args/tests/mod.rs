@@ -1,0 +1,6 @@
+//! The corpus and the cases, each check a test.
+mod corpus;
+mod files;
+mod hosts;
+mod lines;
+mod texts;
