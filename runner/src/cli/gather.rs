@@ -155,7 +155,9 @@ fn of_play(
         let text = node.as_str().unwrap_or_default();
         match templates.value(text, extra) {
             Ok(rendered) => match rendered.value {
-                Json::Array(names) => patterns.extend(names.iter().filter_map(|name| name.as_str().map(str::to_owned))),
+                Json::Array(names) => {
+                    patterns.extend(names.iter().filter_map(|name| name.as_str().map(str::to_owned)))
+                }
                 value => patterns.push(value.as_str().map_or_else(|| value.to_string(), str::to_owned)),
             },
             Err(fault) => return Err((Unselection::Malformed, vec![fault.in_node(node)])),
@@ -182,7 +184,13 @@ fn check_templates(templates: &Templates, playbook: &Playbook) -> Result<(), Exi
     let mut problems = Problems::new();
     for play in &playbook.plays {
         for task in tunerun::playbook::tags::tasks(play) {
-            let conditions = task.settings.when.iter().chain(&task.until).chain(&task.changed_when).chain(&task.failed_when);
+            let conditions = task
+                .settings
+                .when
+                .iter()
+                .chain(&task.until)
+                .chain(&task.changed_when)
+                .chain(&task.failed_when);
             for node in conditions {
                 if let Some(text) = node.as_str() {
                     let faults = templates.check_condition(text);
@@ -224,7 +232,10 @@ fn prompts(playbook: &Playbook, extra: &HashMap<String, Var>) -> Result<HashMap<
             continue;
         }
         let question = prompt.prompt.clone().unwrap_or_else(|| prompt.name.clone());
-        let default = prompt.default.as_ref().map(|node| node.as_str().map_or_else(|| node.raw().to_owned(), str::to_owned));
+        let default = prompt
+            .default
+            .as_ref()
+            .map(|node| node.as_str().map_or_else(|| node.raw().to_owned(), str::to_owned));
         let answer = loop {
             let once = if prompt.private {
                 term::ask_secret(&question)
@@ -238,7 +249,8 @@ fn prompts(playbook: &Playbook, extra: &HashMap<String, Var>) -> Result<HashMap<
         };
         let answer = answer.filter(|answer| !answer.is_empty()).or(default);
         let Some(answer) = answer else {
-            let problem = Diagnostic::error(format!("nobody can be asked for `{}`", prompt.name), prompt.span.clone());
+            let problem =
+                Diagnostic::error(format!("nobody can be asked for `{}`", prompt.name), prompt.span.clone());
             term::problems(&[problem.help(format!("give it by `-e {}=…`", prompt.name))]);
             return Err(Exit::Declined);
         };

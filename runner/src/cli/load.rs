@@ -35,7 +35,8 @@ impl World for Controller {
     }
 
     fn decrypt(&self, armoured: &str, name: &str) -> Result<String, String> {
-        let plain = tunerun::vault::decrypt(armoured, &self.passwords).map_err(|why| format!("{name}: {why}"))?;
+        let plain =
+            tunerun::vault::decrypt(armoured, &self.passwords).map_err(|why| format!("{name}: {why}"))?;
         String::from_utf8(plain.to_vec()).map_err(|_| format!("{name} holds what is not UTF-8"))
     }
 }
@@ -60,7 +61,8 @@ pub fn hosts(options: &HostOptions, playbook_dir: Option<&Path>) -> Result<Hosts
     let world = Controller { passwords: Arc::clone(&passwords) };
     let mut problems = Problems::new();
     let mut sources = Vec::new();
-    let asked = if options.inventory.is_empty() { vec!["localhost,".to_owned()] } else { options.inventory.clone() };
+    let asked =
+        if options.inventory.is_empty() { vec!["localhost,".to_owned()] } else { options.inventory.clone() };
     for text in &asked {
         match inventory::resolve(text, &inventories(playbook_dir), &world) {
             Ok(source) => sources.push(source),
@@ -106,20 +108,28 @@ fn vault_passwords(options: &HostOptions) -> Result<Vec<Password>, Exit> {
         let (id, path) = spec.split_once('@').unwrap_or(("default", spec));
         let path = path.strip_prefix("~/").map_or_else(|| PathBuf::from(path), |rest| home().join(rest));
         let text = match inventory::Disk.kind(&path) {
-            Some(inventory::Kind::Executable) => inventory::Disk.run(&path, &[]).map(|output| String::from_utf8_lossy(&output.stdout).into_owned()),
+            Some(inventory::Kind::Executable) => inventory::Disk
+                .run(&path, &[])
+                .map(|output| String::from_utf8_lossy(&output.stdout).into_owned()),
             _ => std::fs::read(&path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
         };
         match text {
             Ok(text) => passwords.push(Password::new(id, text.trim_end_matches(['\n', '\r']).as_bytes())),
             Err(why) => {
-                term::wrong(format!("the vault's password file {} cannot be read: {why}", path.display()), None);
+                term::wrong(
+                    format!("the vault's password file {} cannot be read: {why}", path.display()),
+                    None,
+                );
                 return Err(Exit::Wrong);
             }
         }
     }
     if options.ask_vault_pass {
         let Some(text) = term::ask_secret("Vault password") else {
-            term::wrong("nobody can be asked for the vault's password", Some("use --vault-password-file FILE"));
+            term::wrong(
+                "nobody can be asked for the vault's password",
+                Some("use --vault-password-file FILE"),
+            );
             return Err(Exit::Wrong);
         };
         passwords.push(Password::new("default", text.as_bytes()));
@@ -141,7 +151,10 @@ fn extra_vars(words: &[String]) -> Result<HashMap<String, Var>, Problems> {
                 .map_err(|why| vec![Diagnostic::error(format!("-e @{path}: {why}"), None)])?;
             let node = tunerun::yaml::parse_one(&Source::new(path, text))?;
             if node.as_map().is_none() {
-                return Err(vec![Diagnostic::error(format!("{path} must hold a mapping of variables"), node.span)]);
+                return Err(vec![Diagnostic::error(
+                    format!("{path} must hold a mapping of variables"),
+                    node.span,
+                )]);
             }
             layers(&node, &mut vars);
         } else if word.trim_start().starts_with(['{', '[']) {
@@ -153,8 +166,11 @@ fn extra_vars(words: &[String]) -> Result<HashMap<String, Var>, Problems> {
             for part in parts {
                 let Some((key, value)) = part.split_once('=') else {
                     return Err(vec![
-                        Diagnostic::error(format!("-e {part}: this is neither `k=v`, JSON nor `@FILE`"), None)
-                            .help("write for example `-e pool=rbd`, or `-e @vars.yaml`"),
+                        Diagnostic::error(
+                            format!("-e {part}: this is neither `k=v`, JSON nor `@FILE`"),
+                            None,
+                        )
+                        .help("write for example `-e pool=rbd`, or `-e @vars.yaml`"),
                     ]);
                 };
                 // As in Ansible: k=v is text; types come by JSON or a file.
@@ -200,12 +216,16 @@ impl Lookups {
 
 impl tunerun::template::Files for Lookups {
     fn file(&self, path: &str) -> Result<String, String> {
-        let found = self.path(&["files", "", "vars"], path).ok_or_else(|| format!("the file `{path}` is not found"))?;
+        let found = self
+            .path(&["files", "", "vars"], path)
+            .ok_or_else(|| format!("the file `{path}` is not found"))?;
         std::fs::read_to_string(&found).map_err(|why| format!("{}: {why}", found.display()))
     }
 
     fn template(&self, path: &str) -> Result<String, String> {
-        let found = self.path(&["templates", ""], path).ok_or_else(|| format!("the template `{path}` is not found"))?;
+        let found = self
+            .path(&["templates", ""], path)
+            .ok_or_else(|| format!("the template `{path}` is not found"))?;
         std::fs::read_to_string(&found).map_err(|why| format!("{}: {why}", found.display()))
     }
 
@@ -218,9 +238,13 @@ impl tunerun::template::Files for Lookups {
         let base = if folder.is_absolute() {
             folder.to_owned()
         } else {
-            self.path(&["files", ""], &folder.display().to_string()).ok_or_else(|| format!("no folder for `{pattern}`"))?
+            self.path(&["files", ""], &folder.display().to_string())
+                .ok_or_else(|| format!("no folder for `{pattern}`"))?
         };
-        let wanted = Path::new(pattern).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let wanted = Path::new(pattern)
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default();
         let mut names: Vec<String> = std::fs::read_dir(&base)
             .map_err(|why| format!("{}: {why}", base.display()))?
             .flatten()

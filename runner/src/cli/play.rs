@@ -90,7 +90,12 @@ impl Secrets for Prompting {
         if let (SecretRequest::Password { .. }, Some(password)) = (request, &self.connection) {
             return Some(password.clone());
         }
-        term::ask_secret(&request.to_string()).map(Secret::new)
+        let question = match request {
+            SecretRequest::Passphrase { path } => format!("Passphrase of {path}"),
+            SecretRequest::Password { host, user } => format!("Password of {user} on {host}"),
+            SecretRequest::Become { host, user } => format!("Password to become {user} on {host}"),
+        };
+        term::ask_secret(&question).map(Secret::new)
     }
 }
 
@@ -165,9 +170,19 @@ impl Play {
         Exit::Done
     }
 
-    async fn with_links(self, scene: Arc<Scene>, asked: Vec<String>, made_from: Vec<(String, String)>) -> Exit {
-        let connection = if self.links.ask_pass { term::ask_secret("SSH password").map(Secret::new) } else { None };
-        let becoming = if self.links.ask_become_pass { term::ask_secret("BECOME password").map(Secret::new) } else { None };
+    async fn with_links(
+        self,
+        scene: Arc<Scene>,
+        asked: Vec<String>,
+        made_from: Vec<(String, String)>,
+    ) -> Exit {
+        let connection =
+            if self.links.ask_pass { term::ask_secret("SSH password").map(Secret::new) } else { None };
+        let becoming = if self.links.ask_become_pass {
+            term::ask_secret("BECOME password").map(Secret::new)
+        } else {
+            None
+        };
         let agent = std::env::var_os("SSH_AUTH_SOCK").map(PathBuf::from);
         let defaults = Defaults::new(home(), user(), agent);
         let links = Arc::new(Links::new(defaults, Arc::new(Prompting { connection }), None, becoming));
@@ -231,12 +246,21 @@ impl Play {
     }
 
     /// Shows the plan and asks. Gives the exit where nothing is to be applied.
-    fn shown(&self, scene: &Scene, planned: &[(HostRun, Walked)], unreachable: &[(String, HostError)]) -> Option<Exit> {
+    fn shown(
+        &self,
+        scene: &Scene,
+        planned: &[(HostRun, Walked)],
+        unreachable: &[(String, HostError)],
+    ) -> Option<Exit> {
         for (host, error) in unreachable {
             term::problems(&[error.diagnostic(host)]);
         }
         if !unreachable.is_empty() {
-            term::say(&format!("partial: {} of {} hosts are left out", unreachable.len(), planned.len() + unreachable.len()));
+            term::say(&format!(
+                "partial: {} of {} hosts are left out",
+                unreachable.len(),
+                planned.len() + unreachable.len()
+            ));
         }
         let plans = planned.iter().map(|(run, walked)| (run.state.name.as_str(), walked));
         let show = self.check || self.diff || !self.yes;
@@ -256,7 +280,10 @@ impl Play {
         }
         if !unreachable.is_empty() && !self.allow_partial && !within(scene, unreachable.len()) {
             term::wrong(
-                format!("{} cannot be reached; nothing was changed", unreachable.iter().map(|(host, _)| host.as_str()).collect::<Vec<_>>().join(", ")),
+                format!(
+                    "{} cannot be reached; nothing was changed",
+                    unreachable.iter().map(|(host, _)| host.as_str()).collect::<Vec<_>>().join(", ")
+                ),
                 Some("mend that, leave them out by --limit, or say --allow-partial"),
             );
             return Some(Exit::Unreachable);
@@ -266,7 +293,11 @@ impl Play {
         }
         if failures && !show {
             let failing = planned.iter().filter(|(_, walked)| Sum::of(walked).failures > 0);
-            term::data(&fleet(failing.map(|(run, walked)| (run.state.name.as_str(), walked)), false, term::paint()));
+            term::data(&fleet(
+                failing.map(|(run, walked)| (run.state.name.as_str(), walked)),
+                false,
+                term::paint(),
+            ));
         }
         if pending && !self.yes && !term::ask("Apply this?") {
             term::say("nothing was changed");
@@ -293,9 +324,17 @@ impl Play {
         Some(Exit::Busy)
     }
 
-    async fn begin(&self, store: &Store, inventories: Vec<String>, made_from: Vec<(String, String)>) -> Result<Journal, Exit> {
+    async fn begin(
+        &self,
+        store: &Store,
+        inventories: Vec<String>,
+        made_from: Vec<(String, String)>,
+    ) -> Result<Journal, Exit> {
         let wrong = |why: &dyn std::fmt::Display| {
-            term::wrong(format!("the run cannot be recorded, so it does not begin: {why}"), Some("see --runs DIR"));
+            term::wrong(
+                format!("the run cannot be recorded, so it does not begin: {why}"),
+                Some("see --runs DIR"),
+            );
             Exit::Failed
         };
         let journal = store.begin().map_err(|why| wrong(&why))?;
@@ -319,7 +358,9 @@ impl Play {
         words.extend(self.hosts.inventory.iter().map(|inventory| format!("-i {}", quote(inventory))));
         words.extend(self.hosts.limit.iter().map(|limit| format!("--limit {}", quote(limit))));
         words.extend((!self.tags.is_empty()).then(|| format!("--tags {}", quote(&self.tags.join(",")))));
-        words.extend((!self.skip_tags.is_empty()).then(|| format!("--skip-tags {}", quote(&self.skip_tags.join(",")))));
+        words.extend(
+            (!self.skip_tags.is_empty()).then(|| format!("--skip-tags {}", quote(&self.skip_tags.join(",")))),
+        );
         words.join(" ")
     }
 }
@@ -404,7 +445,8 @@ async fn apply_all(
         let members = &scene.plays[number];
         let _ = events.send(Event::Play { name: play.name.clone(), hosts: members.len() });
         for batch in batches(play, members) {
-            let fatal = play.settings.any_errors_fatal.as_ref().and_then(|fatal| fatal.fixed().copied()) == Some(true);
+            let fatal = play.settings.any_errors_fatal.as_ref().and_then(|fatal| fatal.fixed().copied())
+                == Some(true);
             let failed = |waiting: &[(HostRun, Option<HostEnd>)]| {
                 waiting.iter().filter(|(run, end)| end.is_some() && members.contains(&run.state.id)).count()
             };

@@ -1,5 +1,6 @@
 //! The records of a run, in their order on disk. Pure data; a version in front tells older readers to stop.
 use crate::engine::batch::{Batch, BatchReport};
+use crate::transport::Tally;
 use modules::vocabulary::{Activation, Output};
 use serde::{Deserialize, Serialize};
 
@@ -107,6 +108,9 @@ pub enum Record {
         /// In words, where it failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
+        /// What its connection counted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tally: Option<Tally>,
     },
     /// A person or a rule decided something.
     Decided {

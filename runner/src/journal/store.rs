@@ -137,16 +137,18 @@ fn folders(path: &Path) -> std::io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// A name that sorts by time and can be said aloud: `20261130-142233-k7fq`.
+/// A name that sorts by time and can be said aloud: `20261130-142233-k7fq`. The first two letters after the seconds are
+/// the milliseconds in base 30, so that runs within one second sort too.
 fn fresh_name() -> String {
-    const LETTERS: &[u8] = b"abcdefghjkmnpqrstvwxyz23456789";
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let date: String =
-        humantime::format_rfc3339_seconds(UNIX_EPOCH + std::time::Duration::from_secs(seconds))
-            .to_string()
-            .chars()
-            .filter(char::is_ascii_digit)
-            .collect();
-    let tail: String = (0..4).map(|_| char::from(LETTERS[rand::random_range(0..LETTERS.len())])).collect();
-    format!("{}-{}-{tail}", &date[..8], &date[8..14])
+    const LETTERS: &[u8] = b"23456789abcdefghjkmnpqrstvwxyz";
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let date: String = humantime::format_rfc3339_seconds(UNIX_EPOCH + since)
+        .to_string()
+        .chars()
+        .filter(char::is_ascii_digit)
+        .collect();
+    let letter = |index: usize| char::from(LETTERS[index % LETTERS.len()]);
+    let fine = since.subsec_millis() as usize * 9 / 10;
+    let random = || letter(rand::random_range(0..LETTERS.len()));
+    format!("{}-{}-{}{}{}{}", &date[..8], &date[8..14], letter(fine / 30), letter(fine), random(), random())
 }

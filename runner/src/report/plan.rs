@@ -11,6 +11,8 @@ use std::fmt::Write as _;
 pub struct Sum {
     /// Tasks that change something.
     pub changes: usize,
+    /// Commands that change nothing, by their author's word, and run in their place.
+    pub runs: usize,
     /// Tasks that are decided later.
     pub late: usize,
     /// Tasks that will fail.
@@ -27,6 +29,7 @@ impl Sum {
         let mut sum = Self::default();
         for task in &walked.planned {
             match &task.what {
+                What::Change(change) if runs_only(change) => sum.runs += 1,
                 What::Change(_) | What::Pause { .. } => sum.changes += 1,
                 What::Late { .. } => sum.late += 1,
                 What::Failed(_) => sum.failures += 1,
@@ -41,6 +44,13 @@ impl Sum {
     pub fn is_pending(&self) -> bool {
         self.changes + self.late > 0
     }
+}
+
+/// Whether a change is a command that leaves no state.
+fn runs_only(change: &Change) -> bool {
+    !change.steps.is_empty()
+        && change.then.is_empty()
+        && change.steps.iter().all(|step| step.look.is_none() && step.back == Back::Nothing)
 }
 
 /// The plans of many hosts: equal ones once. `names` are hosts with their walks.
@@ -67,7 +77,8 @@ fn replaced(text: &str, name: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(name) {
-        let word = |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
+        let word =
+            |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
         let whole = !word(rest[..at].chars().next_back()) && !word(rest[at + name.len()..].chars().next());
         out.push_str(&rest[..at]);
         out.push_str(if whole { "<host>" } else { name });
@@ -84,6 +95,9 @@ fn title(hosts: &[&str], sum: &Sum) -> String {
         many => format!("{many} hosts alike: {names}"),
     };
     let mut parts = vec![format!("{} to change", sum.changes)];
+    if sum.runs > 0 {
+        parts.push(format!("{} to run", sum.runs));
+    }
     if sum.late > 0 {
         parts.push(format!("{} decided later", sum.late));
     }
@@ -111,14 +125,24 @@ fn host(walked: &Walked, diff: bool, paint: Paint) -> String {
     let mut probed = Vec::new();
     for task in &walked.planned {
         match &task.what {
+            What::Change(change) if runs_only(change) => {
+                let _ =
+                    writeln!(out, "  {} {} (a command that changes nothing)", paint.mark(">"), name(task));
+            }
             What::Change(change) => self::change(task, change, diff, paint, &mut out),
             What::Late { on } => {
                 let _ = writeln!(out, "  {} {} — decided after {on}", paint.mark("?"), name(task));
             }
             What::Failed(problem) => {
                 let place = problem.span.as_ref().map(|span| format!(" ({span})")).unwrap_or_default();
-                let _ = writeln!(out, "  {} {} — will fail: {}{place}", paint.bad("x"), name(task), problem.message);
-                for help in &problem.help {
+                let _ = writeln!(
+                    out,
+                    "  {} {} — will fail: {}{place}",
+                    paint.bad("x"),
+                    name(task),
+                    problem.message
+                );
+                if let Some(help) = &problem.help {
                     let _ = writeln!(out, "      help: {help}");
                 }
             }
@@ -214,7 +238,8 @@ fn diff(diff: &Diff, paint: Paint, out: &mut String) {
         }
         Diff::Value { name, before, after } => {
             let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "(none)".to_owned());
-            let _ = writeln!(out, "      {name}: {} -> {}", paint.bad(&shown(before)), paint.good(&shown(after)));
+            let _ =
+                writeln!(out, "      {name}: {} -> {}", paint.bad(&shown(before)), paint.good(&shown(after)));
         }
         Diff::Tokens { name, tokens } => {
             let words: Vec<String> = tokens

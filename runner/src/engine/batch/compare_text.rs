@@ -3,7 +3,7 @@ use super::prepared::Batch;
 use super::text::STALE;
 use crate::engine::probe::{call_text, path_word};
 use crate::transport::shell::word::literal;
-use modules::vocabulary::{HostPath, Kind, Match, Node, Read, Seen};
+use modules::vocabulary::{HostPath, Kind, Match, Node, Read, Seen, touches};
 use std::fmt::Write as _;
 
 /// Writes the comparison. Where something is unlike, section `stale.N` holds what was seen, and the script ends.
@@ -15,8 +15,12 @@ pub(super) fn write(batch: &Batch, out: &mut String) -> Result<(), String> {
     out.push_str("_st=\n");
     for (index, folded) in batch.steps.iter().enumerate() {
         let step = &folded.step;
-        // What moves on its own is compared with what is seen right before the act.
+        // What moves on its own is compared with what is seen right before the act; what an earlier step of this batch
+        // makes is not there yet.
         let Some(look) = step.look.as_ref().filter(|_| step.after != Match::Changed) else { continue };
+        if batch.steps[..index].iter().any(|earlier| touches(&earlier.step.act, look)) {
+            continue;
+        }
         match (look, &step.before) {
             (Read::File { path, .. } | Read::Stat(path), Seen::Absent) => {
                 let word = path_word(path)?;

@@ -58,7 +58,8 @@ impl Scope<'_> {
     /// The module of a task with its arguments.
     pub(super) fn called(&self, task: &Task, entry: &Entry) -> Result<Called, Unknown> {
         let (mut given, mut secret) = self.given(task, entry.free_form)?;
-        secret |= self.bring(task, &mut given)?;
+        let mut brought = Map::new();
+        secret |= self.bring(task, &mut given, &mut brought)?;
         self.steer(task, &mut given)?;
         let places = Places::of(&task.action);
         let vocabulary = crate::engine::vocabulary::vocabulary();
@@ -68,11 +69,14 @@ impl Scope<'_> {
                 task.action.span.clone(),
             )))
         })?;
-        let fitted: Json = arguments(known, &given, &places).map_err(|mut problems| {
+        let mut fitted: Json = arguments(known, &given, &places).map_err(|mut problems| {
             let mut first = problems.swap_remove(0);
             first.notes.extend(problems.into_iter().map(|problem| problem.message));
             Unknown::Wrong(Box::new(first))
         })?;
+        if let Json::Object(fitted) = &mut fitted {
+            fitted.extend(brought);
+        }
         let planner = (entry.parse)(fitted).map_err(|why| {
             Unknown::Wrong(Box::new(Diagnostic::error(why.to_string(), task.action.span.clone())))
         })?;

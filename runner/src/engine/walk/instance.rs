@@ -9,7 +9,7 @@ use crate::diagnostic::Diagnostic;
 use crate::engine::target::{Acting, Target};
 use crate::playbook::Task;
 use crate::template::{Json, Var, late};
-use modules::vocabulary::{Act, Change, Facts, Look, Output, Read, RiskName, Row, Seen, Stop, TaskId};
+use modules::vocabulary::{Act, Back, Change, Facts, Look, Output, Read, RiskName, Row, Seen, Stop, TaskId};
 use serde_json::{Map, json};
 use std::sync::Arc;
 
@@ -304,7 +304,13 @@ impl Walker<'_> {
     }
 
     /// A change that the module asks for.
-    fn changed(&mut self, mut frame: Frame<'_>, change: Change, tries: u32) -> Inst {
+    fn changed(&mut self, frame: Frame<'_>, mut change: Change, tries: u32) -> Inst {
+        if never_changes(frame.task) {
+            // Its author says that it changes nothing: there is nothing to take back.
+            for step in change.steps.iter_mut().filter(|step| step.look.is_none()) {
+                step.back = Back::Nothing;
+            }
+        }
         if let Some(problem) = self.unaccepted(&frame, &change) {
             return self.failed(&frame, problem);
         }
@@ -332,7 +338,6 @@ impl Walker<'_> {
             }
         }
         let changed = self.predicted(&frame, &mut result, &change);
-        frame.secret |= false;
         let decides = !frame.task.until.is_empty()
             || (change.answer.is_some() && !frame.task.failed_when.is_empty())
             || change.wait.is_some();
@@ -451,7 +456,7 @@ impl Walker<'_> {
         {
             return None;
         }
-        let never = matches!(task.changed_when.as_slice(), [only] if only.as_bool() == Some(false));
+        let never = never_changes(task);
         let fixed = |setting: &Option<crate::playbook::Setting<bool>>| {
             setting.as_ref().and_then(|setting| setting.fixed().copied())
         };
@@ -631,6 +636,11 @@ impl Walker<'_> {
             _ => written,
         }
     }
+}
+
+/// Whether a task's author says that it never changes anything.
+fn never_changes(task: &Task) -> bool {
+    matches!(task.changed_when.as_slice(), [only] if only.as_bool() == Some(false))
 }
 
 enum Replayed {

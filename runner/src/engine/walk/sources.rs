@@ -70,7 +70,12 @@ fn matching(pattern: &str) -> Vec<String> {
 impl Scope<'_> {
     /// Takes what a task names of the controller into its arguments: the content of `copy`, the text of `template`,
     /// the body of `script`. Gives whether a secret was read.
-    pub(super) fn bring(&self, task: &Task, args: &mut Map<String, Json>) -> Result<bool, Unknown> {
+    pub(super) fn bring(
+        &self,
+        task: &Task,
+        args: &mut Map<String, Json>,
+        brought: &mut Map<String, Json>,
+    ) -> Result<bool, Unknown> {
         match task.action.module.as_str() {
             "copy" if args.contains_key("content") => {
                 if let Some(content) = args.get_mut("content")
@@ -81,31 +86,41 @@ impl Scope<'_> {
                 }
                 Ok(false)
             }
-            "copy" if !is_true(args.get("remote_src")) => self.bring_copy(task, args),
-            "template" => self.bring_template(task, args),
-            "script" => self.bring_script(task, args),
+            "copy" if !is_true(args.get("remote_src")) => self.bring_copy(task, args, brought),
+            "template" => self.bring_template(task, args, brought),
+            "script" => self.bring_script(task, args, brought),
             _ => Ok(false),
         }
     }
 
-    fn bring_copy(&self, task: &Task, args: &mut Map<String, Json>) -> Result<bool, Unknown> {
+    fn bring_copy(
+        &self,
+        task: &Task,
+        args: &Map<String, Json>,
+        brought: &mut Map<String, Json>,
+    ) -> Result<bool, Unknown> {
         let Some(src) = args.get("src").and_then(text_of) else { return Ok(false) };
         let path = self.source(task, "src", &["files"], &src)?;
         let found = Path::new(&path);
-        args.insert("source".into(), json!(name_of(found)));
-        args.insert("source_mode".into(), json!(mode_of(found)));
+        brought.insert("source".into(), json!(name_of(found)));
+        brought.insert("source_mode".into(), json!(mode_of(found)));
         if found.is_dir() {
             let mut entries = Vec::new();
             tree(found, "", &mut entries).map_err(|why| self.cannot(task, "src", &path, &why))?;
-            args.insert("tree".into(), Json::Array(entries));
+            brought.insert("tree".into(), Json::Array(entries));
         } else {
             let bytes = self.read(task, &path)?;
-            args.insert("content".into(), json!(Bytes::from(bytes)));
+            brought.insert("content".into(), json!(Bytes::from(bytes)));
         }
         Ok(false)
     }
 
-    fn bring_template(&self, task: &Task, args: &mut Map<String, Json>) -> Result<bool, Unknown> {
+    fn bring_template(
+        &self,
+        task: &Task,
+        args: &Map<String, Json>,
+        brought: &mut Map<String, Json>,
+    ) -> Result<bool, Unknown> {
         let Some(src) = args.get("src").and_then(text_of) else { return Ok(false) };
         let path = self.source(task, "src", &["templates"], &src)?;
         let bytes = self.read(task, &path)?;
@@ -124,20 +139,25 @@ impl Scope<'_> {
                     Unknown::Wrong(Box::new(problem))
                 }
             })?;
-        args.insert("content".into(), rendered.value);
-        args.insert("source".into(), json!(name_of(Path::new(&path))));
-        args.insert("source_mode".into(), json!(mode_of(Path::new(&path))));
+        brought.insert("content".into(), rendered.value);
+        brought.insert("source".into(), json!(name_of(Path::new(&path))));
+        brought.insert("source_mode".into(), json!(mode_of(Path::new(&path))));
         Ok(rendered.secret)
     }
 
-    fn bring_script(&self, task: &Task, args: &mut Map<String, Json>) -> Result<bool, Unknown> {
+    fn bring_script(
+        &self,
+        task: &Task,
+        args: &Map<String, Json>,
+        brought: &mut Map<String, Json>,
+    ) -> Result<bool, Unknown> {
         let Some(line) = args.get("cmd").and_then(text_of) else { return Ok(false) };
         let name = line.split_whitespace().next().unwrap_or_default().to_owned();
         let path = self.source(task, "cmd", &["files"], &name)?;
         let bytes = self.read(task, &path)?;
         let text =
             String::from_utf8(bytes).map_err(|_| self.cannot(task, "cmd", &path, "it is not UTF-8"))?;
-        args.insert("body".into(), json!(text));
+        brought.insert("body".into(), json!(text));
         Ok(false)
     }
 

@@ -1,0 +1,182 @@
+//! `tunerun runs` and `tunerun show`: what the journals hold.
+use super::exit::Exit;
+use super::options::runs_folder;
+use super::term;
+use clap::Args;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use tunerun::journal::{HostEnd, Journaled, Record, Store};
+use tunerun::report::terminal::end_words;
+
+/// Lists runs, newest last.
+#[derive(Args, Clone, Debug)]
+pub struct Runs {
+    /// Folder of the run journals
+    #[arg(long, value_name = "DIR", env = "TUNERUN_RUNS", hide_env_values = true)]
+    pub runs: Option<PathBuf>,
+}
+
+/// Shows a run: what was asked for, which batches were done, how the hosts ended.
+#[derive(Args, Clone, Debug)]
+pub struct Show {
+    /// The run: its name, the end of its name, or `last`
+    pub run: String,
+    /// Folder of the run journals
+    #[arg(long, value_name = "DIR", env = "TUNERUN_RUNS", hide_env_values = true)]
+    pub runs: Option<PathBuf>,
+}
+
+impl Runs {
+    /// Runs it.
+    pub fn run(self) -> Exit {
+        let store = Store::new(runs_folder(self.runs.as_ref()));
+        let mut out = String::new();
+        for name in store.runs() {
+            match store.read(&name) {
+                Ok(journaled) => {
+                    let _ = writeln!(out, "{name}  {}  {}", standing(&journaled), command(&journaled));
+                }
+                Err(why) => {
+                    let _ = writeln!(out, "{name}  unreadable: {why}");
+                }
+            }
+        }
+        if out.is_empty() {
+            term::say("no run yet");
+        } else {
+            term::data(&out);
+        }
+        Exit::Done
+    }
+}
+
+impl Show {
+    /// Runs it.
+    pub fn run(self) -> Exit {
+        let store = Store::new(runs_folder(self.runs.as_ref()));
+        match store.read(&self.run) {
+            Ok(journaled) => {
+                term::data(&text(&journaled));
+                Exit::Done
+            }
+            Err(why) => {
+                term::wrong(why.to_string(), None);
+                Exit::Wrong
+            }
+        }
+    }
+}
+
+fn command(journaled: &Journaled) -> String {
+    journaled
+        .entries
+        .iter()
+        .find_map(|entry| match &entry.record {
+            Record::Began { command, .. } => Some(command.clone()),
+            _ => None,
+        })
+        .unwrap_or_default()
+}
+
+/// Where a run stands, in a word.
+fn standing(journaled: &Journaled) -> String {
+    let mut word = "cut off".to_owned();
+    for entry in &journaled.entries {
+        match &entry.record {
+            Record::Ended { exit: 0 } => word = "done".to_owned(),
+            Record::Ended { exit } => word = format!("ended with {exit}"),
+            Record::Undo { ended: true, conflicts, .. } if conflicts.is_empty() => word = "undone".to_owned(),
+            Record::Undo { ended: true, .. } => word = "undone in part".to_owned(),
+            Record::Undo { ended: false, .. } => word = "undo cut off".to_owned(),
+            Record::Closed { .. } => word = "closed".to_owned(),
+            _ => {}
+        }
+    }
+    word
+}
+
+fn text(journaled: &Journaled) -> String {
+    let mut out = String::new();
+    for entry in &journaled.entries {
+        let at = &entry.at;
+        match &entry.record {
+            Record::Began { run, version, by, made_from, .. } => {
+                let _ = writeln!(out, "run {run}: {}", command(journaled));
+                let _ = writeln!(out, "{at} began, by {by}, tunerun {version}");
+                for (name, digest) in made_from {
+                    let _ = writeln!(out, "  made from {name} ({})", &digest[..12.min(digest.len())]);
+                }
+            }
+            Record::Host { host, address, user, .. } => {
+                let _ = writeln!(out, "{at} {host} is {address}, acting as {user}");
+            }
+            Record::Prepared { batch, tasks } => {
+                let what = if batch.undo { "way back prepared" } else { "prepared" };
+                let _ = writeln!(
+                    out,
+                    "{at} {} batch {} {what}: {} steps",
+                    batch.host,
+                    batch.number,
+                    batch.steps.len()
+                );
+                for (_, title) in tasks {
+                    let _ = writeln!(out, "    {title}");
+                }
+            }
+            Record::Done { host, batch, report } => {
+                let done = report.acts.iter().flatten().filter(|act| act.output.status == 0).count();
+                let _ = writeln!(
+                    out,
+                    "{at} {host} batch {batch} answered: {done} of {} acts done",
+                    report.acts.len()
+                );
+                for words in [&report.stale, &report.unstaged, &report.locked].into_iter().flatten() {
+                    let _ = writeln!(out, "    nothing written: {words}");
+                }
+            }
+            Record::Lost { host, batch, why } => {
+                let _ = writeln!(out, "{at} {host} batch {batch} lost: {why}");
+            }
+            Record::Owed { host, activation } => {
+                let _ =
+                    writeln!(out, "{at} {host} owes: {}", tunerun::engine::run::activation_words(activation));
+            }
+            Record::Activated { host, activation, .. } => {
+                let _ =
+                    writeln!(out, "{at} {host} did: {}", tunerun::engine::run::activation_words(activation));
+            }
+            Record::HostEnded { host, end, tally, .. } => {
+                let cost = tally
+                    .as_ref()
+                    .map(|tally| format!(" ({} round trips)", tally.round_trips))
+                    .unwrap_or_default();
+                let _ = writeln!(out, "{at} {host}: {}{cost}", end_of(*end));
+            }
+            Record::Decided { what, by } => {
+                let _ = writeln!(out, "{at} decided by {by}: {what}");
+            }
+            Record::Ended { exit } => {
+                let _ = writeln!(out, "{at} ended with {exit}");
+            }
+            Record::Undo { undone, conflicts, ended } => {
+                let word = if *ended { "ended" } else { "began" };
+                let _ = writeln!(out, "{at} undo {word}: {}", undone.join(", "));
+                for words in conflicts {
+                    let _ = writeln!(out, "    left: {words}");
+                }
+            }
+            Record::Closed { hosts } => {
+                let _ = writeln!(out, "{at} closed on {}", hosts.join(", "));
+            }
+            Record::Blob { .. } => {}
+        }
+    }
+    if journaled.torn > 0 {
+        let _ = writeln!(out, "the last {} bytes are a torn record: it was never acted on", journaled.torn);
+    }
+    out
+}
+
+fn end_of(end: HostEnd) -> &'static str {
+    end_words(end)
+}
