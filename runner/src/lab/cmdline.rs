@@ -1,0 +1,1 @@
+//! The kernel command line of a booted host.

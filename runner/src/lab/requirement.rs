@@ -1,0 +1,137 @@
+//! What the machine must have before a lab can start; everything that is missing is named at once.
+use super::spec::{LabSpec, Tier};
+use crate::diagnostic::{Diagnostic, Problems};
+use std::path::{Path, PathBuf};
+
+/// Where programs of the system are looked for, whatever the caller's PATH is.
+const FOLDERS: [&str; 6] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+
+/// A program by its name, if it is installed.
+pub(super) fn program(name: &str) -> Option<PathBuf> {
+    FOLDERS.iter().map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
+}
+
+/// The tier that is meant: [`Tier::Auto`] becomes what this machine can do.
+pub(super) fn tier(asked: Tier) -> Tier {
+    match asked {
+        Tier::Auto if program("systemd-nspawn").is_some() => Tier::Booted,
+        Tier::Auto => Tier::Plain,
+        other => other,
+    }
+}
+
+/// Everything that keeps this lab from starting here; empty if nothing does.
+pub fn problems(spec: &LabSpec) -> Problems {
+    let mut found = asked_wrongly(spec);
+    if !nix::unistd::geteuid().is_root() {
+        found.push(
+            Diagnostic::error("a lab needs root: its hosts are made of mounts, networks and cgroups", None)
+                .note("user namespaces are not enough: an overlay over / and sshd's setgroups are refused there")
+                .note("plan, lint, doc and `connection: local` work without root")
+                .help(format!("sudo {}", spec.command)),
+        );
+    }
+    let mut need = |name: &str, package: &str| {
+        if program(name).is_none() {
+            found.push(
+                Diagnostic::error(format!("`{name}` is not installed, and a lab needs it"), None)
+                    .help(format!("sudo apt-get install {package}")),
+            );
+        }
+    };
+    need("sshd", "openssh-server");
+    need("ip", "iproute2");
+    if spec.tier == Tier::Booted {
+        need("systemd-nspawn", "systemd-container");
+    }
+    let known = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    for (name, why) in [("overlay", "for the hosts' roots"), ("fuse", "for the hosts' kernel settings")] {
+        if !known.lines().any(|line| line.split_whitespace().last() == Some(name)) && !loaded(name) {
+            found.push(
+                Diagnostic::error(format!("this kernel has no `{name}` file system, needed {why}"), None)
+                    .help(format!("sudo modprobe {name}")),
+            );
+        }
+    }
+    found
+}
+
+/// Asks the kernel to load what it can load; whether it did.
+fn loaded(module: &str) -> bool {
+    let Some(modprobe) = program("modprobe") else { return false };
+    std::process::Command::new(modprobe).arg("-q").arg(module).status().is_ok_and(|status| status.success())
+}
+
+/// What is wrong with the question itself.
+fn asked_wrongly(spec: &LabSpec) -> Problems {
+    let mut found = Problems::new();
+    let plain = |name: &str| {
+        !name.is_empty()
+            && name.len() <= 63
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
+            && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+    };
+    if !plain(&spec.name) {
+        found.push(Diagnostic::error(format!("`{}` cannot name a lab", spec.name), None).help(NAMES));
+    }
+    for (at, host) in spec.hosts.iter().enumerate() {
+        if !plain(host) {
+            found.push(Diagnostic::error(format!("`{host}` cannot name a lab's host"), None).help(NAMES));
+        } else if spec.hosts[..at].contains(host) {
+            found.push(Diagnostic::error(format!("the lab's host `{host}` is named twice"), None));
+        }
+    }
+    if spec.hosts.is_empty() {
+        found.push(Diagnostic::error("a lab needs at least one host", None));
+    }
+    if spec.hosts.len() > MOST_HOSTS {
+        found.push(
+            Diagnostic::error(format!("{} hosts are more than a lab can have", spec.hosts.len()), None)
+                .note("a Linux bridge has 1024 ports, and the neighbour table ends there too")
+                .help(format!("ask for at most {MOST_HOSTS} hosts")),
+        );
+    }
+    if spec.upper_mib < 16 {
+        found.push(Diagnostic::error("a lab's host needs at least 16 MiB to write to", None));
+    }
+    found
+}
+
+/// A bridge has 1024 ports, number 0 is not one, and the neighbour table needs room for its own.
+const MOST_HOSTS: usize = 1000;
+
+/// What a name may be.
+const NAMES: &str = "use up to 63 letters, digits, `-` and `_`, beginning with a letter or digit";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(hosts: &[&str]) -> LabSpec {
+        LabSpec::new("t", hosts, "/nonexistent".into(), "/nonexistent".into())
+    }
+
+    #[test]
+    fn every_wrong_name_is_told() {
+        let found = asked_wrongly(&LabSpec { name: "../x".into(), ..spec(&["a b", "ok", "ok", ""]) });
+        let words: Vec<_> = found.iter().map(|problem| problem.message.as_str()).collect();
+        assert_eq!(
+            words,
+            [
+                "`../x` cannot name a lab",
+                "`a b` cannot name a lab's host",
+                "the lab's host `ok` is named twice",
+                "`` cannot name a lab's host"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_bridge_ends_at_its_last_port() {
+        let names: Vec<String> = (0..1001).map(|n| format!("h{n}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        assert_eq!(asked_wrongly(&spec(&names[..1000])), []);
+        assert_eq!(asked_wrongly(&spec(&names)).len(), 1);
+        assert_eq!(asked_wrongly(&spec(&[])).len(), 1);
+    }
+}
