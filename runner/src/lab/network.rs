@@ -41,6 +41,9 @@ pub(super) fn ipv6_off() {
 }
 
 /// Gives each host its card: one end on the bridge, the other in the network of the process `pid`.
+///
+/// What was known of a neighbour of that address is forgotten, and the fixed MAC put in its place: a question for it
+/// would be lost on a host whose card is not up yet, and be asked again after a second only.
 pub(super) fn plug(hosts: &[(&LabHost, u32)]) -> Result<(), Diagnostic> {
     let batch: String = hosts
         .iter()
@@ -49,7 +52,8 @@ pub(super) fn plug(hosts: &[(&LabHost, u32)]) -> Result<(), Diagnostic> {
             format!(
                 "link add {port} numtxqueues {QUEUES} numrxqueues {QUEUES} type veth peer name eth0 \
                  address {mac} numtxqueues {QUEUES} numrxqueues {QUEUES} netns {pid}\n\
-                 link set {port} master br0 up\nneigh flush to {ip}\n",
+                 link set {port} master br0 up\nneigh flush dev br0 to {ip}\n\
+                 neigh replace {ip} lladdr {mac} nud permanent dev br0\n",
                 ip = host.ip,
             )
         })

@@ -75,7 +75,7 @@ fn asked_wrongly(spec: &LabSpec) -> Problems {
         found.push(Diagnostic::error(format!("`{}` cannot name a lab", spec.name), None).help(NAMES));
     }
     for (at, host) in spec.hosts.iter().enumerate() {
-        if !plain(host) {
+        if !plain(host) || host.contains('_') || host.ends_with('-') {
             found.push(Diagnostic::error(format!("`{host}` cannot name a lab's host"), None).help(NAMES));
         } else if spec.hosts[..at].contains(host) {
             found.push(Diagnostic::error(format!("the lab's host `{host}` is named twice"), None));

@@ -68,43 +68,20 @@ impl Lab {
     }
 
     fn launch(spec: &LabSpec, dir: &Path) -> Result<Self, Problems> {
-        let mut supervisor = supervisor(spec, dir)?;
-        let lifeline = supervisor.stdin.take();
-        let answers = supervisor.stdout.take();
-        let mut own = Own { supervisor, lifeline };
-        let mut orders =
-            serde_json::to_vec(spec).map_err(|error| failed("write its orders")(error.into()))?;
-        orders.push(b'\n');
-        own.say(&orders)?;
-        let mut line = String::new();
-        if let Some(answers) = answers {
-            BufReader::new(answers).read_line(&mut line).map_err(failed("hear from its supervisor"))?;
-        }
-        match serde_json::from_str(&line) {
-            Ok(Answer::Ready) => {}
-            Ok(Answer::Failed(told)) => {
-                return Err(told
-                    .into_iter()
-                    .map(|(message, notes)| Diagnostic { notes, ..Diagnostic::error(message, None) })
-                    .collect());
+        let mut own = supervisor(spec, dir)?;
+        let started = own.answer(spec, dir).and_then(|()| Self::attach(&spec.state, &spec.name));
+        match started {
+            Ok(lab) if spec.keep => own.say(&[KEEP]).map(|()| lab).map_err(Problems::from),
+            Ok(mut lab) => {
+                lab.own = Some(own);
+                Ok(lab)
             }
-            Err(_) => {
-                let log = fs::read_to_string(dir.join("supervisor.log")).unwrap_or_default();
-                return Err(Diagnostic::error("the lab's supervisor ended early", None)
-                    .note(log.trim())
-                    .into());
+            Err(problems) => {
+                own.end();
+                cgroup::sweep();
+                Err(problems)
             }
         }
-        let mut lab = Self::attach(&spec.state, &spec.name)?;
-        if spec.keep {
-            own.say(&[KEEP])?;
-            // The lifeline may close now; and the supervisor is nobody's child that must be waited for.
-            drop(own.lifeline.take());
-            std::mem::forget(own);
-        } else {
-            lab.own = Some(own);
-        }
-        Ok(lab)
     }
 
     /// The lab of this name that runs already.
@@ -219,6 +196,31 @@ impl Drop for Lab {
 }
 
 impl Own {
+    /// Gives the supervisor its orders and waits for its answer.
+    fn answer(&mut self, spec: &LabSpec, dir: &Path) -> Result<(), Problems> {
+        let mut orders =
+            serde_json::to_vec(spec).map_err(|error| failed("write its orders")(error.into()))?;
+        orders.push(b'\n');
+        let mut line = String::new();
+        // A supervisor that ended early tells why in its log, not by the broken pipe.
+        if self.say(&orders).is_ok()
+            && let Some(answers) = self.supervisor.stdout.take()
+        {
+            BufReader::new(answers).read_line(&mut line).map_err(failed("hear from its supervisor"))?;
+        }
+        match serde_json::from_str(&line) {
+            Ok(Answer::Ready) => Ok(()),
+            Ok(Answer::Failed(told)) => Err(told
+                .into_iter()
+                .map(|(message, notes)| Diagnostic { notes, ..Diagnostic::error(message, None) })
+                .collect()),
+            Err(_) => {
+                let log = fs::read_to_string(dir.join("supervisor.log")).unwrap_or_default();
+                Err(Diagnostic::error("the lab's supervisor ended early", None).note(log.trim()).into())
+            }
+        }
+    }
+
     fn say(&mut self, words: &[u8]) -> Result<(), Diagnostic> {
         let said = self.lifeline.as_mut().map(|lifeline| lifeline.write_all(words));
         said.unwrap_or(Ok(())).map_err(failed("speak to its supervisor"))
@@ -232,9 +234,9 @@ impl Own {
 }
 
 /// Starts the supervisor in namespaces of its own, from a thread, so that the caller's stay what they are.
-fn supervisor(spec: &LabSpec, dir: &Path) -> Result<Child, Diagnostic> {
+fn supervisor(spec: &LabSpec, dir: &Path) -> Result<Own, Diagnostic> {
     let log = File::create(dir.join("supervisor.log")).map_err(failed("open its log"))?;
-    std::thread::scope(|scope| {
+    let mut supervisor = std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
             unshare(
                 CloneFlags::CLONE_NEWNS
@@ -260,5 +262,6 @@ fn supervisor(spec: &LabSpec, dir: &Path) -> Result<Child, Diagnostic> {
         thread
             .join()
             .unwrap_or_else(|_| Err(Diagnostic::error("the lab's starting thread ended early", None)))
-    })
+    })?;
+    Ok(Own { lifeline: supervisor.stdin.take(), supervisor })
 }

@@ -3,7 +3,7 @@
 //! It reads its orders from standard input, answers once on standard output, and then only waits for its lifeline,
 //! which is standard input again: when that closes without the word "keep", the lab ends. Its own end, however it
 //! comes, is the kernel's order to end every process in its pid namespace.
-use super::booted::Booted;
+use super::booted::{Booted, Frame};
 use super::keys::{Pair, pair};
 use super::knobs::{self, Settings};
 use super::plain::{self, Birth};
@@ -133,7 +133,7 @@ impl Owned {
             Tier::Booted => self.boot(&hosts, roots, settings)?,
             Tier::Plain | Tier::Auto => self.spawn(&hosts, roots, settings)?,
         }
-        answers(&hosts, &self.dir)
+        self.answers(&hosts)
     }
 
     /// Makes the supervisor's own mounts, none of which the machine sees, and returns the folder of the lab's files.
@@ -221,13 +221,42 @@ impl Owned {
         roots: Vec<PathBuf>,
         settings: Vec<(Settings, PathBuf)>,
     ) -> Result<(), Diagnostic> {
-        for ((host, root), (settings, at)) in hosts.iter().zip(roots).zip(settings) {
+        for ((host, root), settings) in hosts.iter().zip(roots).zip(settings) {
             let groups = cgroup::make(self.me, &host.name)?;
             let log = self.dir.join(format!("{}.log", host.name));
-            let program = self.spec.program.clone();
-            self.booted.push(Booted::start(host.clone(), root, at, settings, groups, log, program));
+            let (host, program) = (host.clone(), self.spec.program.clone());
+            self.booted.push(Booted::start(Frame { host, root, settings, groups, log, program }));
         }
         Ok(())
+    }
+
+    /// Waits until each host's sshd says its banner.
+    fn answers(&mut self, hosts: &[LabHost]) -> Result<(), Problems> {
+        let extra = Duration::from_millis(200) * u32::try_from(hosts.len()).unwrap_or(0);
+        let deadline = Instant::now() + Duration::from_secs(60) + extra;
+        let mut silent = Problems::new();
+        for (at, host) in hosts.iter().enumerate() {
+            while !greets(host) {
+                if Instant::now() > deadline || self.is_off(at) {
+                    silent.push(self.silence(host));
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+        if silent.is_empty() { Ok(()) } else { Err(silent) }
+    }
+
+    fn is_off(&mut self, at: usize) -> bool {
+        let ended = |child: &mut Child| child.try_wait().is_ok_and(|status| status.is_some());
+        self.booted.get(at).is_some_and(Booted::is_off) || self.plain.get_mut(at).is_some_and(ended)
+    }
+
+    fn silence(&self, host: &LabHost) -> Diagnostic {
+        let log = fs::read_to_string(self.dir.join(format!("{}.log", host.name))).unwrap_or_default();
+        let lines: Vec<&str> = log.lines().filter(|line| !line.trim().is_empty()).collect();
+        let problem = Diagnostic::error(format!("the lab's host {} does not answer", host.name), None);
+        lines[lines.len().saturating_sub(8)..].iter().fold(problem, |it, line| it.note(line.trim()))
     }
 
     /// Ends every host and removes what the lab made outside its own namespaces.
@@ -244,33 +273,12 @@ impl Owned {
     }
 }
 
-/// Waits until each host's sshd says its banner.
-fn answers(hosts: &[LabHost], dir: &Path) -> Result<(), Problems> {
-    let limit =
-        Duration::from_secs(60) + Duration::from_millis(200) * u32::try_from(hosts.len()).unwrap_or(0);
-    let deadline = Instant::now() + limit;
-    let mut silent = Problems::new();
-    for host in hosts {
-        while !greets(host) {
-            if Instant::now() > deadline {
-                let log = fs::read_to_string(dir.join(format!("{}.log", host.name))).unwrap_or_default();
-                let tail: Vec<&str> = log.lines().rev().take(8).collect();
-                let silence = format!("the lab's host {} does not answer", host.name);
-                silent.push(
-                    tail.iter().rev().fold(Diagnostic::error(silence, None), |it, line| it.note(*line)),
-                );
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
-    if silent.is_empty() { Ok(()) } else { Err(silent) }
-}
-
 /// Whether a host's sshd says its banner now.
 pub(super) fn greets(host: &LabHost) -> bool {
     let address = SocketAddr::from((host.ip, host.port));
-    let Ok(mut stream) = TcpStream::connect_timeout(&address, Duration::from_secs(1)) else { return false };
+    // Short, for a knock that comes before the card is up is lost and would be repeated after a second.
+    let limit = Duration::from_millis(100);
+    let Ok(mut stream) = TcpStream::connect_timeout(&address, limit) else { return false };
     let mut banner = [0; 8];
     stream.set_read_timeout(Some(Duration::from_secs(5))).is_ok()
         && stream.read_exact(&mut banner).is_ok()
