@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 /// What the folders of all labs begin with, at the top of each hierarchy.
 const PREFIX: &str = "tunerun-lab-";
 
+/// How long processes that were killed may take to leave their group.
+const LEAVING: Duration = Duration::from_secs(10);
+
 /// The folder of a lab, named by its supervisor so that a later sweep knows whether it still runs.
 pub(super) fn folder(supervisor: Started) -> String {
     format!("{PREFIX}{}-{}", supervisor.pid, supervisor.start)
@@ -74,17 +77,15 @@ fn children(group: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Removes a group and those below it. A group whose last process has just ended can be busy for a moment.
-pub(super) fn remove(group: &Path) -> bool {
-    children(group).iter().for_each(|below| {
-        remove(below);
-    });
-    let deadline = Instant::now() + Duration::from_secs(5);
-    while group.exists() {
-        if fs::remove_dir(group).is_ok() {
-            return true;
-        }
-        if Instant::now() > deadline || !processes(group).is_empty() {
+/// Removes a group and those below it; whether that is done. Processes that have just been killed make it busy for a
+/// moment, which is waited for up to `limit`.
+pub(super) fn remove(group: &Path, limit: Duration) -> bool {
+    for below in children(group) {
+        remove(&below, limit);
+    }
+    let deadline = Instant::now() + limit;
+    while group.exists() && fs::remove_dir(group).is_err() {
+        if Instant::now() > deadline {
             return false;
         }
         std::thread::sleep(Duration::from_millis(2));
@@ -95,7 +96,7 @@ pub(super) fn remove(group: &Path) -> bool {
 /// Removes the groups of one lab in every hierarchy.
 pub(super) fn remove_lab(supervisor: Started) {
     for hierarchy in hierarchies() {
-        remove(&hierarchy.join(folder(supervisor)));
+        remove(&hierarchy.join(folder(supervisor)), LEAVING);
     }
 }
 
@@ -104,7 +105,7 @@ pub(super) fn sweep() -> Vec<PathBuf> {
     let all = hierarchies();
     let labs = all.iter().flat_map(|hierarchy| children(hierarchy));
     labs.filter(|group| of(group).is_some_and(|supervisor| !supervisor.is_alive()))
-        .filter(|group| remove(group))
+        .filter(|group| remove(group, Duration::from_secs(1)))
         .collect()
 }
 

@@ -13,6 +13,9 @@ use std::process::{Command, Stdio};
 /// The bridge's own address, which programs inside the lab's network come from.
 pub(super) const BRIDGE: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 
+/// The bridge's own hardware address, fixed for the same reason as the hosts'.
+const BRIDGE_MAC: &str = "02:54:52:ff:00:01";
+
 /// Queues of each host's card, so that there is something to steer (XPS, RPS).
 const QUEUES: u16 = 4;
 
@@ -30,7 +33,9 @@ fn mac(number: u16) -> String {
 /// Sets up the supervisor's own network. IPv6 is off before any card is up: else each greets every other, N² packets.
 pub(super) fn bridge() -> Result<(), Diagnostic> {
     ipv6_off();
-    ip(&format!("link set lo up\nlink add br0 type bridge\naddr add {BRIDGE}/16 dev br0\nlink set br0 up\n"))
+    ip(&format!(
+        "link set lo up\nlink add br0 address {BRIDGE_MAC} type bridge\naddr add {BRIDGE}/16 dev br0\nlink set br0 up\n"
+    ))
 }
 
 /// Turns IPv6 off in the caller's network namespace; a kernel without IPv6 has nothing to turn off.
@@ -73,7 +78,11 @@ pub(super) fn unplug(host: &LabHost) {
 
 /// Sets up the card from inside the caller's network namespace.
 pub(super) fn card(host: &LabHost) -> Result<(), Diagnostic> {
-    ip(&format!("link set lo up\naddr add {}/16 dev eth0\nlink set eth0 up\n", host.ip))
+    ip(&format!(
+        "link set lo up\naddr add {}/16 dev eth0\nlink set eth0 up\n\
+         neigh replace {BRIDGE} lladdr {BRIDGE_MAC} nud permanent dev eth0\n",
+        host.ip
+    ))
 }
 
 /// Runs a batch of `ip` commands in the caller's network namespace.

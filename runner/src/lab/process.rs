@@ -14,16 +14,19 @@ pub struct Started {
 }
 
 impl Started {
-    /// The process that has this pid now, if there is one that is not a zombie.
+    /// The process that has this pid now, if there is one that runs: a zombie does not, unless threads of it do.
     pub fn of(pid: i32) -> Option<Self> {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let (_, rest) = stat.rsplit_once(')')?;
-        let mut fields = rest.split_whitespace();
-        if matches!(fields.next()?, "Z" | "X") {
+        // Numbered as in proc_pid_stat(5), where the state is field 3.
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        let field = |number: usize| fields.get(number - 3).copied();
+        let threads: u32 = field(20)?.parse().ok()?;
+        // The first thread of a process can have ended before the others, which still own all that it had.
+        if matches!(field(3)?, "Z" | "X") && threads < 2 {
             return None;
         }
-        // Field 22 of proc_pid_stat(5); the state was field 3.
-        let start = fields.nth(18)?.parse().ok()?;
+        let start = field(22)?.parse().ok()?;
         Some(Self { pid, start })
     }
 

@@ -65,6 +65,10 @@ pub(super) fn put_in_place(root: &Path, settings: &Path) -> Result<(), Diagnosti
     cards(&under(Path::new("/sys")), &aside)?;
     let kernel = under(Path::new("/proc/sys/kernel"));
     bind(&kernel, &aside)?;
+    // Else it is covered too when the copy comes, for the two are one to the kernel.
+    let apart = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
+    mount(None::<&str>, &aside, None::<&str>, apart, None::<&str>)
+        .map_err(refused("keep the kernel's own settings apart"))?;
     let list = settings.join(LIST);
     let list = fs::read_to_string(&list).map_err(failed(format!("read {}", list.display())))?;
     for top in list.lines().map(Path::new) {
