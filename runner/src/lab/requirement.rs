@@ -31,19 +31,7 @@ pub fn problems(spec: &LabSpec) -> Problems {
                 .help(format!("sudo {}", spec.command)),
         );
     }
-    let mut need = |name: &str, package: &str| {
-        if program(name).is_none() {
-            found.push(
-                Diagnostic::error(format!("`{name}` is not installed, and a lab needs it"), None)
-                    .help(format!("sudo apt-get install {package}")),
-            );
-        }
-    };
-    need("sshd", "openssh-server");
-    need("ip", "iproute2");
-    if spec.tier == Tier::Booted {
-        need("systemd-nspawn", "systemd-container");
-    }
+    found.extend(missing(spec.tier, &|name| program(name).is_some()));
     let known = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
     for (name, why) in [("overlay", "for the hosts' roots"), ("fuse", "for the hosts' kernel settings")] {
         if !known.lines().any(|line| line.split_whitespace().last() == Some(name)) && !loaded(name) {
@@ -54,6 +42,20 @@ pub fn problems(spec: &LabSpec) -> Problems {
         }
     }
     found
+}
+
+/// The programs that are not there, each with the package that brings it.
+fn missing(tier: Tier, is_there: &dyn Fn(&str) -> bool) -> Problems {
+    let mut needed = vec![("sshd", "openssh-server"), ("ip", "iproute2")];
+    if tier == Tier::Booted {
+        needed.push(("systemd-nspawn", "systemd-container"));
+    }
+    let gone = needed.into_iter().filter(|(name, _)| !is_there(name));
+    gone.map(|(name, package)| {
+        Diagnostic::error(format!("`{name}` is not installed, and a lab needs it"), None)
+            .help(format!("sudo apt-get install {package}"))
+    })
+    .collect()
 }
 
 /// Asks the kernel to load what it can load; whether it did.
@@ -124,6 +126,16 @@ mod tests {
                 "`` cannot name a lab's host"
             ]
         );
+    }
+
+    #[test]
+    fn what_is_missing_is_named_by_its_package() {
+        let helps = |tier, there: &str| -> Vec<_> {
+            missing(tier, &|name| name == there).into_iter().filter_map(|it| it.help).collect()
+        };
+        assert_eq!(helps(Tier::Plain, "ip"), ["sudo apt-get install openssh-server"]);
+        let two = ["sudo apt-get install iproute2", "sudo apt-get install systemd-container"];
+        assert_eq!(helps(Tier::Booted, "sshd"), two);
     }
 
     #[test]

@@ -46,22 +46,15 @@ fn machine_id() -> String {
     format!("{id:032x}")
 }
 
-/// The same as the kernel writes it into `/proc/sys/kernel/random/boot_id`.
-pub(super) fn boot_id() -> String {
-    let id = machine_id();
-    [&id[..8], &id[8..12], &id[12..16], &id[16..20], &id[20..]].join("-")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn ids_are_random_uuids() {
-        let id = boot_id();
-        assert_eq!(id.len(), 36);
-        assert_eq!(&id[14..15], "4");
-        assert!(matches!(&id[19..20], "8" | "9" | "a" | "b"), "{id}");
-        assert_ne!(id, boot_id());
+        let id = machine_id();
+        assert_eq!((id.len(), &id[12..13]), (32, "4"));
+        assert!(matches!(&id[16..17], "8" | "9" | "a" | "b"), "{id}");
+        assert_ne!(id, machine_id());
     }
 }

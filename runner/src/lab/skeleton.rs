@@ -15,8 +15,13 @@ const SEEN: [&str; 11] =
 
 /// Folders below those that are empty on a host: what is scratch, private to the machine, or made for this host.
 /// Units enabled on the machine and its mounts are not the host's, so `/etc/systemd/system` begins empty too.
-const EMPTY: [(&str, u32); 4] =
-    [("var/tmp", 0o1777), ("etc/ssh", 0o755), ("etc/systemd/system", 0o755), ("etc/systemd/network", 0o755)];
+const EMPTY: [(&str, u32); 5] = [
+    ("var/tmp", 0o1777),
+    ("etc/ssh", 0o755),
+    ("etc/systemd/system", 0o755),
+    ("etc/systemd/network", 0o755),
+    ("boot/grub", 0o755),
+];
 
 /// Folders without which no host can run; the folder tunerun was started in is not hidden if it holds one.
 const NEEDED: [&str; 9] = [
@@ -55,6 +60,17 @@ GRUB_TIMEOUT=5
 GRUB_DISTRIBUTOR=`lsb_release -i -s 2> /dev/null || echo Debian`
 GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"
 GRUB_CMDLINE_LINUX=\"\"
+";
+
+/// GRUB's programs, as far as a host without a boot loader has a use for them.
+const GRUB_PROGRAMS: &str = include_str!("grub.sh");
+
+/// The menu of a host that has not been touched: what the programs write from [`GRUB`].
+const GRUB_MENU: &str = "\
+set default=\"0\"
+menuentry 'GNU/Linux' --class gnu-linux --id gnulinux-simple {
+	linux	/boot/vmlinuz root=/dev/vda1 ro  quiet
+}
 ";
 
 /// What hosts boot by systemd: enough for a person and a runner to log in, and nothing else of the machine's.
@@ -175,6 +191,8 @@ fn fill(root: &Path, client: &Pair) -> Result<(), Diagnostic> {
     for (path, text, mode) in [
         ("etc/ssh/sshd_config", SSHD, 0o644),
         ("etc/default/grub", GRUB, 0o644),
+        ("boot/grub/grub.cfg", GRUB_MENU, 0o600),
+        ("usr/lib/tunerun-lab/grub", GRUB_PROGRAMS, 0o755),
         ("etc/fstab", "", 0o644),
         ("etc/crypttab", "", 0o600),
         ("etc/machine-id", "", 0o444),
@@ -188,17 +206,13 @@ fn fill(root: &Path, client: &Pair) -> Result<(), Diagnostic> {
     }
     fs::set_permissions(root.join("root/.ssh"), Permissions::from_mode(0o700))
         .map_err(failed("close /root/.ssh"))?;
-    for (link, to) in [
-        ("etc/systemd/system/default.target", "tunerun-lab.target"),
-        (
-            "etc/systemd/system/sysinit.target.wants/tunerun-lab-settings.service",
-            "../tunerun-lab-settings.service",
-        ),
-    ] {
-        let link = root.join(link);
-        parents(&link)?;
-        std::os::unix::fs::symlink(to, &link).map_err(failed(format!("make {}", link.display())))?;
+    link(root, "etc/systemd/system/default.target", "tunerun-lab.target")?;
+    let settings = "etc/systemd/system/sysinit.target.wants/tunerun-lab-settings.service";
+    link(root, settings, "../tunerun-lab-settings.service")?;
+    for name in ["grub-mkconfig", "update-grub", "grub-reboot", "grub-set-default", "grub-probe"] {
+        link(root, &format!("usr/sbin/{name}"), "../lib/tunerun-lab/grub")?;
     }
+    link(root, "usr/bin/grub-editenv", "../lib/tunerun-lab/grub")?;
     Ok(())
 }
 
@@ -209,6 +223,14 @@ pub(super) fn file(path: &Path, text: &str, mode: u32) -> Result<(), Diagnostic>
     fs::write(path, text)
         .and_then(|()| fs::set_permissions(path, Permissions::from_mode(mode)))
         .map_err(failed(format!("write {}", path.display())))
+}
+
+/// Makes a link, whatever was there.
+fn link(root: &Path, path: &str, to: &str) -> Result<(), Diagnostic> {
+    let path = root.join(path);
+    parents(&path)?;
+    let _ = fs::remove_file(&path);
+    std::os::unix::fs::symlink(to, &path).map_err(failed(format!("make {}", path.display())))
 }
 
 /// Makes the folders above a path.

@@ -10,7 +10,7 @@ use super::plain::{self, Birth};
 use super::process::Started;
 use super::spec::{LabHost, LabSpec, Tier};
 use super::state::{State, private_file, private_folder};
-use super::{cgroup, failed, network, refused, root, skeleton};
+use super::{cgroup, cmdline, failed, network, refused, root, skeleton};
 use crate::diagnostic::{Diagnostic, Problems};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::signal::{Signal, kill};
@@ -202,7 +202,8 @@ impl Owned {
         settings: Vec<(Settings, PathBuf)>,
     ) -> Result<(), Diagnostic> {
         let mut waiting = Vec::new();
-        for ((host, root), (_, settings)) in hosts.iter().zip(roots).zip(settings) {
+        for ((host, root), (served, settings)) in hosts.iter().zip(roots).zip(settings) {
+            served.boot(&cmdline::next(&root));
             let birth = Birth { host: host.clone(), root, settings };
             waiting.push(plain::start(&self.spec.program, birth, self.log(host)?)?);
         }
