@@ -14,6 +14,10 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+/// What would reach the machine itself: its clock, its modules, its memory, its disks.
+const KEPT_FROM_HOSTS: &str =
+    "-sys_time,-sys_module,-sys_rawio,-sys_boot,-mknod,-syslog,-wake_alarm,-block_suspend";
+
 /// What a plain host is told on its standard input.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Birth {
@@ -76,8 +80,9 @@ impl Waiting {
 pub(super) fn become_host() -> Diagnostic {
     match prepare() {
         Ok(()) => failed("start the host's sshd")(
-            Command::new("/usr/sbin/sshd")
-                .args(["-D", "-e"])
+            Command::new("/usr/bin/setpriv")
+                .arg(format!("--bounding-set={KEPT_FROM_HOSTS}"))
+                .args(["/usr/sbin/sshd", "-D", "-e"])
                 .env_clear()
                 .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
                 .stdin(Stdio::null())

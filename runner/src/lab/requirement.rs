@@ -31,6 +31,7 @@ pub fn problems(spec: &LabSpec) -> Problems {
                 .help(format!("sudo {}", spec.command)),
         );
     }
+    found.extend(apart(&std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default()));
     found.extend(missing(spec.tier, &|name| program(name).is_some()));
     let known = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
     for (name, why) in [("overlay", "for the hosts' roots"), ("fuse", "for the hosts' kernel settings")] {
@@ -44,9 +45,25 @@ pub fn problems(spec: &LabSpec) -> Problems {
     found
 }
 
+/// Folders of the root that every host needs and that this machine keeps on a file system of their own: an overlay
+/// over `/` does not see into those.
+fn apart(mountinfo: &str) -> Problems {
+    let points: Vec<&str> = mountinfo.lines().filter_map(|line| line.split(' ').nth(4)).collect();
+    let needed = ["/usr", "/etc", "/var", "/var/lib"].into_iter().filter(|folder| points.contains(folder));
+    needed
+        .map(|folder| {
+            Diagnostic::error(
+                format!("{folder} is a file system of its own, which a lab's hosts could not see"),
+                None,
+            )
+            .help("run the lab on a machine that has it on the root file system")
+        })
+        .collect()
+}
+
 /// The programs that are not there, each with the package that brings it.
 fn missing(tier: Tier, is_there: &dyn Fn(&str) -> bool) -> Problems {
-    let mut needed = vec![("sshd", "openssh-server"), ("ip", "iproute2")];
+    let mut needed = vec![("sshd", "openssh-server"), ("ip", "iproute2"), ("setpriv", "util-linux")];
     if tier == Tier::Booted {
         needed.push(("systemd-nspawn", "systemd-container"));
     }
@@ -131,11 +148,22 @@ mod tests {
     #[test]
     fn what_is_missing_is_named_by_its_package() {
         let helps = |tier, there: &str| -> Vec<_> {
-            missing(tier, &|name| name == there).into_iter().filter_map(|it| it.help).collect()
+            missing(tier, &|name| name == there || name == "setpriv")
+                .into_iter()
+                .filter_map(|it| it.help)
+                .collect()
         };
         assert_eq!(helps(Tier::Plain, "ip"), ["sudo apt-get install openssh-server"]);
         let two = ["sudo apt-get install iproute2", "sudo apt-get install systemd-container"];
         assert_eq!(helps(Tier::Booted, "sshd"), two);
+    }
+
+    #[test]
+    fn a_folder_on_a_file_system_of_its_own_is_named() {
+        let info = "22 27 0:21 / / rw - ext4 /dev/vda rw\n23 22 0:22 / /var rw - ext4 /dev/vdb rw\n";
+        assert_eq!(apart(info).len(), 1);
+        assert!(apart(info)[0].message.starts_with("/var is"));
+        assert_eq!(apart("23 22 0:22 / /var/lib/docker rw - ext4 /dev/vdb rw\n"), []);
     }
 
     #[test]

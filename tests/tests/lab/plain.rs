@@ -28,6 +28,8 @@ fn up_reached_and_down_leaves_no_trace() {
         );
         assert_eq!(host.key.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     }
+    let risky = "for c in sys_time sys_module sys_rawio mknod; do setpriv --dump | grep -i '^capability bounding' | grep -cw $c; done; true";
+    assert_eq!(said(&lab, "osd1", risky), "0\n0\n0\n0", "a host can reach the machine itself");
     let supervisor = lab.supervisor();
     assert_eq!(list(&bed.root).iter().filter(|it| it.alive).count(), 1);
     lab.down().unwrap();
