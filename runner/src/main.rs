@@ -5,7 +5,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     let outcome = match tunerun::lab::entry::hidden(&words) {
-        Some(outcome) => outcome.map_err(|problem| vec![problem]),
+        Some(outcome) => outcome.map_err(|problem| vec![*problem]),
         None if words.first().is_some_and(|word| word == "lab") => lab(&words[1..]),
         None => Ok(()),
     };
@@ -46,7 +46,7 @@ fn lab(words: &[OsString]) -> Result<(), tunerun::diagnostic::Problems> {
             }
             Ok(())
         }
-        ["exec", _, ..] => Err(vec![Lab::attach(&root, "lab")?.exec(&words[1], &words[2..])]),
+        ["exec", _, ..] => Err(vec![*Lab::attach(&root, "lab")?.exec(&words[1], &words[2..])]),
         _ => Ok(()),
     }
 }

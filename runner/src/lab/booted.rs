@@ -88,7 +88,7 @@ impl Frame {
     }
 
     /// One boot, from power on to power off.
-    fn boot(&self) -> Result<ExitStatus, Diagnostic> {
+    fn boot(&self) -> Result<ExitStatus, Box<Diagnostic>> {
         self.settings.0.boot(&cmdline::next(&self.root));
         let mut nspawn = self.nspawn()?;
         let wired = self.wire(&mut nspawn);
@@ -99,7 +99,7 @@ impl Frame {
         wired.map(|()| status)
     }
 
-    fn nspawn(&self) -> Result<Child, Diagnostic> {
+    fn nspawn(&self) -> Result<Child, Box<Diagnostic>> {
         let nspawn = program("systemd-nspawn")
             .ok_or_else(|| Diagnostic::error("`systemd-nspawn` is not installed", None))?;
         let log = File::options().append(true).create(true).open(&self.log);
@@ -130,7 +130,7 @@ impl Frame {
     }
 
     /// Gives the host its card as soon as it has a network of its own.
-    fn wire(&self, nspawn: &mut Child) -> Result<(), Diagnostic> {
+    fn wire(&self, nspawn: &mut Child) -> Result<(), Box<Diagnostic>> {
         let Some(leader) = self.leader(nspawn)? else { return Ok(()) };
         let network = format!("/proc/{leader}/ns/net");
         let network = File::open(&network).map_err(failed(format!("open {network}")))?;
@@ -143,7 +143,7 @@ impl Frame {
     }
 
     /// The host's pid 1, once it has a network of its own; none if the host ended before.
-    fn leader(&self, nspawn: &mut Child) -> Result<Option<u32>, Diagnostic> {
+    fn leader(&self, nspawn: &mut Child) -> Result<Option<u32>, Box<Diagnostic>> {
         let here = fs::read_link("/proc/self/ns/net").map_err(failed("read its network's name"))?;
         let deadline = Instant::now() + LEADER;
         while Instant::now() < deadline {
@@ -158,7 +158,7 @@ impl Frame {
             }
             std::thread::sleep(Duration::from_millis(2));
         }
-        Err(Diagnostic::error(format!("{} got no network of its own", self.host.name), None))
+        Err(Diagnostic::error(format!("{} got no network of its own", self.host.name), None).into())
     }
 
     /// Ends what is left of a boot. If systemd-nspawn was killed, its host goes on without it: it ends here.

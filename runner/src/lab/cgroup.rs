@@ -35,7 +35,7 @@ fn hierarchy(line: &str) -> Option<PathBuf> {
 }
 
 /// Makes the groups of a host and returns their folders.
-pub(super) fn make(supervisor: Started, host: &str) -> Result<Vec<PathBuf>, Diagnostic> {
+pub(super) fn make(supervisor: Started, host: &str) -> Result<Vec<PathBuf>, Box<Diagnostic>> {
     hierarchies()
         .into_iter()
         .map(|hierarchy| {
@@ -47,7 +47,7 @@ pub(super) fn make(supervisor: Started, host: &str) -> Result<Vec<PathBuf>, Diag
 }
 
 /// Moves the calling process, and so what it becomes, into these groups.
-pub(super) fn enter(groups: &[PathBuf]) -> Result<(), Diagnostic> {
+pub(super) fn enter(groups: &[PathBuf]) -> Result<(), Box<Diagnostic>> {
     for group in groups {
         fs::write(group.join("cgroup.procs"), "0").map_err(failed(format!("enter {}", group.display())))?;
     }

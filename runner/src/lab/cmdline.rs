@@ -40,8 +40,8 @@ fn chosen<'a>(entries: &'a [Entry], wanted: &str) -> Option<&'a Entry> {
 
 /// The value of a variable: what is after its name and an equals sign on the last line that has it.
 fn variable(text: &str, name: &str) -> Option<String> {
-    let values = text.lines().filter_map(|line| line.trim_start().strip_prefix(name)?.strip_prefix('='));
-    values.last().map(str::to_owned)
+    let mut values = text.lines().filter_map(|line| line.trim_start().strip_prefix(name)?.strip_prefix('='));
+    values.next_back().map(str::to_owned)
 }
 
 /// The block of variables with one of them empty, as GRUB's own `save_env` leaves it, and as long as before.

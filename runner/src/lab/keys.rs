@@ -13,7 +13,7 @@ pub(super) struct Pair {
 }
 
 /// Makes an ed25519 pair.
-pub(super) fn pair() -> Result<Pair, Diagnostic> {
+pub(super) fn pair() -> Result<Pair, Box<Diagnostic>> {
     let made = PrivateKey::random(&mut rand::rng(), Algorithm::Ed25519).and_then(|key| {
         Ok(Pair {
             private: key.to_openssh(LineEnding::LF)?.to_string(),

@@ -34,13 +34,19 @@ pub use sweep::{Swept, sweep};
 use crate::diagnostic::{Diagnostic, Problems};
 
 /// Turns a failed call into the problem that a person reads: what was tried, and what the system said.
-fn failed(what: impl std::fmt::Display) -> impl FnOnce(std::io::Error) -> Diagnostic {
-    move |error| Diagnostic::error(format!("the lab could not {what}: {error}"), None)
+fn failed(what: impl std::fmt::Display) -> impl FnOnce(std::io::Error) -> Box<Diagnostic> {
+    move |error| Diagnostic::error(format!("the lab could not {what}: {error}"), None).into()
 }
 
 /// The same for calls by `nix`, whose errors are bare numbers.
-fn refused(what: impl std::fmt::Display) -> impl FnOnce(nix::errno::Errno) -> Diagnostic {
+fn refused(what: impl std::fmt::Display) -> impl FnOnce(nix::errno::Errno) -> Box<Diagnostic> {
     move |error| failed(what)(error.into())
+}
+
+impl From<Box<Diagnostic>> for Problems {
+    fn from(one: Box<Diagnostic>) -> Self {
+        vec![*one]
+    }
 }
 
 impl From<Diagnostic> for Problems {

@@ -31,7 +31,7 @@ fn mac(number: u16) -> String {
 }
 
 /// Sets up the supervisor's own network. IPv6 is off before any card is up: else each greets every other, N² packets.
-pub(super) fn bridge() -> Result<(), Diagnostic> {
+pub(super) fn bridge() -> Result<(), Box<Diagnostic>> {
     ipv6_off();
     ip(&format!(
         "link set lo up\nlink add br0 address {BRIDGE_MAC} type bridge\naddr add {BRIDGE}/16 dev br0\nlink set br0 up\n"
@@ -49,7 +49,7 @@ pub(super) fn ipv6_off() {
 ///
 /// What was known of a neighbour of that address is forgotten, and the fixed MAC put in its place: a question for it
 /// would be lost on a host whose card is not up yet, and be asked again after a second only.
-pub(super) fn plug(hosts: &[(&LabHost, u32)]) -> Result<(), Diagnostic> {
+pub(super) fn plug(hosts: &[(&LabHost, u32)]) -> Result<(), Box<Diagnostic>> {
     let batch: String = hosts
         .iter()
         .map(|(host, pid)| {
@@ -77,7 +77,7 @@ pub(super) fn unplug(host: &LabHost) {
 }
 
 /// Sets up the card from inside the caller's network namespace.
-pub(super) fn card(host: &LabHost) -> Result<(), Diagnostic> {
+pub(super) fn card(host: &LabHost) -> Result<(), Box<Diagnostic>> {
     ip(&format!(
         "link set lo up\naddr add {}/16 dev eth0\nlink set eth0 up\n\
          neigh replace {BRIDGE} lladdr {BRIDGE_MAC} nud permanent dev eth0\n",
@@ -86,7 +86,7 @@ pub(super) fn card(host: &LabHost) -> Result<(), Diagnostic> {
 }
 
 /// Runs a batch of `ip` commands in the caller's network namespace.
-fn ip(batch: &str) -> Result<(), Diagnostic> {
+fn ip(batch: &str) -> Result<(), Box<Diagnostic>> {
     let program = program("ip").ok_or_else(|| Diagnostic::error("`ip` is not installed", None))?;
     let mut child = Command::new(program)
         .args(["-batch", "-"])
@@ -103,22 +103,22 @@ fn ip(batch: &str) -> Result<(), Diagnostic> {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&done.stderr).trim().to_owned();
-    Err(Diagnostic::error("the lab's network could not be set up", None).note(said))
+    Err(Diagnostic::error("the lab's network could not be set up", None).note(said).into())
 }
 
 /// Does something on a thread that sits in another network namespace; the caller's own thread stays where it is.
 pub(super) fn inside<T: Send>(
     network: &File,
-    work: impl FnOnce() -> Result<T, Diagnostic> + Send,
-) -> Result<T, Diagnostic> {
+    work: impl FnOnce() -> Result<T, Box<Diagnostic>> + Send,
+) -> Result<T, Box<Diagnostic>> {
     std::thread::scope(|scope| {
         let there = scope.spawn(|| {
             setns(network, CloneFlags::CLONE_NEWNET).map_err(refused("enter the lab's network"))?;
             work()
         });
-        there
-            .join()
-            .unwrap_or_else(|_| Err(Diagnostic::error("a thread in the lab's network ended early", None)))
+        there.join().unwrap_or_else(|_| {
+            Err(Diagnostic::error("a thread in the lab's network ended early", None).into())
+        })
     })
 }
 

@@ -37,7 +37,7 @@ pub(super) struct Waiting {
 }
 
 /// Starts a host up to where it waits for its card. Standard output and error go to `log`.
-pub(super) fn start(program: &Path, birth: Birth, log: File) -> Result<Waiting, Diagnostic> {
+pub(super) fn start(program: &Path, birth: Birth, log: File) -> Result<Waiting, Box<Diagnostic>> {
     let errors = log.try_clone().map_err(failed("open the host's log"))?;
     // Unsharing a pid namespace is for the children of one thread, so this thread is the host's alone.
     let spawned = std::thread::scope(|scope| {
@@ -65,7 +65,7 @@ pub(super) fn start(program: &Path, birth: Birth, log: File) -> Result<Waiting, 
 
 impl Waiting {
     /// Lets the host go on now that its card is plugged in.
-    pub fn go(mut self) -> Result<Child, Diagnostic> {
+    pub fn go(mut self) -> Result<Child, Box<Diagnostic>> {
         let name = self.birth.host.name.clone();
         let text = serde_json::to_vec(&self.birth)
             .map_err(|error| failed(format!("tell {name} who it is"))(error.into()))?;
@@ -77,7 +77,7 @@ impl Waiting {
 }
 
 /// What `__lab-host` does: becomes the host, as pid 1 of its namespaces. Returns only if that failed.
-pub(super) fn become_host() -> Diagnostic {
+pub(super) fn become_host() -> Box<Diagnostic> {
     match prepare() {
         Ok(()) => failed("start the host's sshd")(
             Command::new("/usr/bin/setpriv")
@@ -92,7 +92,7 @@ pub(super) fn become_host() -> Diagnostic {
     }
 }
 
-fn prepare() -> Result<(), Diagnostic> {
+fn prepare() -> Result<(), Box<Diagnostic>> {
     let birth: Birth = serde_json::from_reader(std::io::stdin())
         .map_err(|error| failed("read who this host is")(error.into()))?;
     sethostname(&birth.host.name).map_err(refused("name the host"))?;
@@ -105,7 +105,7 @@ fn prepare() -> Result<(), Diagnostic> {
 }
 
 /// The file systems that every Linux has.
-fn mounts(root: &Path, settings: &Path) -> Result<(), Diagnostic> {
+fn mounts(root: &Path, settings: &Path) -> Result<(), Box<Diagnostic>> {
     file_system(root, "proc", "proc", MsFlags::empty(), "")?;
     file_system(root, "sys", "sysfs", MsFlags::empty(), "")?;
     file_system(root, "run", "tmpfs", MsFlags::MS_NOSUID | MsFlags::MS_NODEV, "mode=755,size=16m")?;
@@ -119,14 +119,20 @@ fn mounts(root: &Path, settings: &Path) -> Result<(), Diagnostic> {
     knobs::put_in_place(root, settings)
 }
 
-fn file_system(root: &Path, at: &str, kind: &str, flags: MsFlags, options: &str) -> Result<(), Diagnostic> {
+fn file_system(
+    root: &Path,
+    at: &str,
+    kind: &str,
+    flags: MsFlags,
+    options: &str,
+) -> Result<(), Box<Diagnostic>> {
     let at = root.join(at);
     mount(Some("tunerun-lab"), &at, Some(kind), flags, Some(options))
         .map_err(refused(format!("mount {kind} at {}", at.display())))
 }
 
 /// The device files that programs count on.
-fn devices(dev: &Path) -> Result<(), Diagnostic> {
+fn devices(dev: &Path) -> Result<(), Box<Diagnostic>> {
     let known = [("null", 3), ("zero", 5), ("full", 7), ("random", 8), ("urandom", 9)];
     for (name, minor) in
         known.into_iter().map(|(name, minor)| (name, makedev(1, minor))).chain([("tty", makedev(5, 0))])
@@ -149,7 +155,7 @@ fn devices(dev: &Path) -> Result<(), Diagnostic> {
 }
 
 /// Makes the host's root the only one there is.
-fn enter(root: &Path) -> Result<(), Diagnostic> {
+fn enter(root: &Path) -> Result<(), Box<Diagnostic>> {
     std::env::set_current_dir(root).map_err(failed("enter the host's root"))?;
     pivot_root(".", ".").map_err(refused("change to the host's root"))?;
     umount2(".", MntFlags::MNT_DETACH).map_err(refused("leave the machine's root"))?;

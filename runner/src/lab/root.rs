@@ -16,7 +16,7 @@ pub(super) fn make(
     host: &LabHost,
     key: &Pair,
     upper_mib: u64,
-) -> Result<PathBuf, Diagnostic> {
+) -> Result<PathBuf, Box<Diagnostic>> {
     let home = fs_dir.join("hosts").join(&host.name);
     fs::create_dir_all(&home).map_err(failed(format!("make {}", home.display())))?;
     // A tmpfs for each host: a full disk on one is no full disk on another.

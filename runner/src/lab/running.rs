@@ -101,13 +101,14 @@ impl Lab {
     }
 
     /// The host of this name.
-    pub fn host(&self, name: &str) -> Result<&LabHost, Diagnostic> {
+    pub fn host(&self, name: &str) -> Result<&LabHost, Box<Diagnostic>> {
         self.state.hosts.iter().find(|host| host.name == name).ok_or_else(|| {
             let problem = Diagnostic::error(format!("the lab has no host `{name}`"), None);
             match did_you_mean(name, self.state.hosts.iter().map(|host| host.name.as_str())) {
                 Some(near) => problem.help(format!("did you mean `{near}`?")),
                 None => problem,
             }
+            .into()
         })
     }
 
@@ -151,7 +152,7 @@ impl Lab {
     /// Becomes a program inside the lab's network; returns only if that failed.
     ///
     /// It moves the calling thread into that network, so it is for a process that has no other use left.
-    pub fn exec(&self, program: &OsString, arguments: &[OsString]) -> Diagnostic {
+    pub fn exec(&self, program: &OsString, arguments: &[OsString]) -> Box<Diagnostic> {
         if let Err(error) = setns(&self.network, CloneFlags::CLONE_NEWNET) {
             return refused("enter the lab's network")(error);
         }
@@ -159,7 +160,7 @@ impl Lab {
     }
 
     /// Starts a program inside the lab's network, as the caller prepared it, from a thread that is there.
-    pub fn spawn(&self, command: &mut Command) -> Result<Child, Diagnostic> {
+    pub fn spawn(&self, command: &mut Command) -> Result<Child, Box<Diagnostic>> {
         inside(&self.network, || command.spawn().map_err(failed("start a program in its network")))
     }
 
@@ -221,7 +222,7 @@ impl Own {
         }
     }
 
-    fn say(&mut self, words: &[u8]) -> Result<(), Diagnostic> {
+    fn say(&mut self, words: &[u8]) -> Result<(), Box<Diagnostic>> {
         let said = self.lifeline.as_mut().map(|lifeline| lifeline.write_all(words));
         said.unwrap_or(Ok(())).map_err(failed("speak to its supervisor"))
     }
@@ -234,7 +235,7 @@ impl Own {
 }
 
 /// Starts the supervisor in namespaces of its own, from a thread, so that the caller's stay what they are.
-fn supervisor(spec: &LabSpec, dir: &Path) -> Result<Own, Diagnostic> {
+fn supervisor(spec: &LabSpec, dir: &Path) -> Result<Own, Box<Diagnostic>> {
     let log = File::create(dir.join("supervisor.log")).map_err(failed("open its log"))?;
     let mut supervisor = std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
@@ -261,7 +262,7 @@ fn supervisor(spec: &LabSpec, dir: &Path) -> Result<Own, Diagnostic> {
         });
         thread
             .join()
-            .unwrap_or_else(|_| Err(Diagnostic::error("the lab's starting thread ended early", None)))
+            .unwrap_or_else(|_| Err(Diagnostic::error("the lab's starting thread ended early", None).into()))
     })?;
     Ok(Own { lifeline: supervisor.stdin.take(), supervisor })
 }

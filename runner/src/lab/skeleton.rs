@@ -99,7 +99,7 @@ ExecStart=/usr/lib/tunerun-lab/tunerun __lab-settings
 ";
 
 /// Builds the layer in `fs/skel` and returns its folder.
-pub(super) fn build(fs_dir: &Path, client: &Pair, hidden: &[PathBuf]) -> Result<PathBuf, Diagnostic> {
+pub(super) fn build(fs_dir: &Path, client: &Pair, hidden: &[PathBuf]) -> Result<PathBuf, Box<Diagnostic>> {
     let skel = fs_dir.join("skel");
     let (work, merged) = (fs_dir.join("skel.work"), fs_dir.join("skel.merged"));
     for folder in [&skel, &work, &merged] {
@@ -119,7 +119,12 @@ pub(super) fn build(fs_dir: &Path, client: &Pair, hidden: &[PathBuf]) -> Result<
 }
 
 /// Mounts an overlay; the first of `lower` is the uppermost.
-pub(super) fn overlay(target: &Path, lower: &[&Path], upper: &Path, work: &Path) -> Result<(), Diagnostic> {
+pub(super) fn overlay(
+    target: &Path,
+    lower: &[&Path],
+    upper: &Path,
+    work: &Path,
+) -> Result<(), Box<Diagnostic>> {
     let escaped = |path: &Path| {
         let text = path.display().to_string();
         text.replace('\\', "\\\\").replace(':', "\\:").replace(',', "\\,")
@@ -132,7 +137,7 @@ pub(super) fn overlay(target: &Path, lower: &[&Path], upper: &Path, work: &Path)
 }
 
 /// The folders that are empty on hosts, relative to the root, with their modes; parents come first.
-fn emptied(hidden: &[PathBuf]) -> Result<Vec<(PathBuf, u32)>, Diagnostic> {
+fn emptied(hidden: &[PathBuf]) -> Result<Vec<(PathBuf, u32)>, Box<Diagnostic>> {
     let mut found: BTreeSet<(PathBuf, u32)> = BTreeSet::new();
     for entry in fs::read_dir("/").map_err(failed("read /"))?.flatten() {
         let name = entry.file_name();
@@ -160,7 +165,7 @@ fn emptied(hidden: &[PathBuf]) -> Result<Vec<(PathBuf, u32)>, Diagnostic> {
 
 /// Puts a whiteout where the folder is. A folder that is then made over it by the overlay is opaque, without the
 /// need of a program that sets extended attributes.
-fn hide(skel: &Path, folder: &Path) -> Result<(), Diagnostic> {
+fn hide(skel: &Path, folder: &Path) -> Result<(), Box<Diagnostic>> {
     let mut at = PathBuf::new();
     for part in folder.parent().into_iter().flat_map(Path::components) {
         at.push(part);
@@ -178,14 +183,14 @@ fn hide(skel: &Path, folder: &Path) -> Result<(), Diagnostic> {
 }
 
 /// Makes the hidden folder anew, empty.
-fn open_again(folder: &Path, mode: u32) -> Result<(), Diagnostic> {
+fn open_again(folder: &Path, mode: u32) -> Result<(), Box<Diagnostic>> {
     fs::create_dir(folder)
         .and_then(|()| fs::set_permissions(folder, Permissions::from_mode(mode)))
         .map_err(failed(format!("make {}", folder.display())))
 }
 
 /// Writes what is the same on each host.
-fn fill(root: &Path, client: &Pair) -> Result<(), Diagnostic> {
+fn fill(root: &Path, client: &Pair) -> Result<(), Box<Diagnostic>> {
     let authorized = format!("{} tunerun-lab\n", client.public);
     // The machine's disks are not the hosts': an fstab would make a booted host wait for them.
     for (path, text, mode) in [
@@ -217,7 +222,7 @@ fn fill(root: &Path, client: &Pair) -> Result<(), Diagnostic> {
 }
 
 /// Writes one file with its mode, and the folders above it.
-pub(super) fn file(path: &Path, text: &str, mode: u32) -> Result<(), Diagnostic> {
+pub(super) fn file(path: &Path, text: &str, mode: u32) -> Result<(), Box<Diagnostic>> {
     parents(path)?;
     let _ = fs::remove_file(path);
     fs::write(path, text)
@@ -226,7 +231,7 @@ pub(super) fn file(path: &Path, text: &str, mode: u32) -> Result<(), Diagnostic>
 }
 
 /// Makes a link, whatever was there.
-fn link(root: &Path, path: &str, to: &str) -> Result<(), Diagnostic> {
+fn link(root: &Path, path: &str, to: &str) -> Result<(), Box<Diagnostic>> {
     let path = root.join(path);
     parents(&path)?;
     let _ = fs::remove_file(&path);
@@ -234,7 +239,7 @@ fn link(root: &Path, path: &str, to: &str) -> Result<(), Diagnostic> {
 }
 
 /// Makes the folders above a path.
-fn parents(path: &Path) -> Result<(), Diagnostic> {
+fn parents(path: &Path) -> Result<(), Box<Diagnostic>> {
     let Some(parent) = path.parent() else { return Ok(()) };
     fs::create_dir_all(parent).map_err(failed(format!("make {}", parent.display())))
 }

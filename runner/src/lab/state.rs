@@ -42,7 +42,7 @@ impl State {
     }
 
     /// Writes it, whole or not at all.
-    pub fn write(&self, dir: &Path) -> Result<(), Diagnostic> {
+    pub fn write(&self, dir: &Path) -> Result<(), Box<Diagnostic>> {
         let text = serde_json::to_vec_pretty(self).map_err(|error| failed("name its state")(error.into()))?;
         let aside = dir.join("state.json.new");
         fs::write(&aside, text).map_err(failed(format!("write {}", aside.display())))?;
@@ -89,7 +89,7 @@ pub(super) fn folders(root: &Path) -> Vec<PathBuf> {
 }
 
 /// Makes a folder that only its owner may enter.
-pub(super) fn private_folder(path: &Path) -> Result<(), Diagnostic> {
+pub(super) fn private_folder(path: &Path) -> Result<(), Box<Diagnostic>> {
     fs::DirBuilder::new()
         .recursive(true)
         .mode(0o700)
@@ -98,7 +98,7 @@ pub(super) fn private_folder(path: &Path) -> Result<(), Diagnostic> {
 }
 
 /// Writes a file that only its owner may read.
-pub(super) fn private_file(path: &Path, text: &[u8]) -> Result<(), Diagnostic> {
+pub(super) fn private_file(path: &Path, text: &[u8]) -> Result<(), Box<Diagnostic>> {
     let _ = fs::remove_file(path);
     fs::OpenOptions::new()
         .write(true)

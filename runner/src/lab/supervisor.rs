@@ -51,7 +51,7 @@ struct Owned {
 pub(super) fn run() {
     let mut orders = BufReader::new(std::io::stdin());
     let (answer, owned) = match start(&mut orders) {
-        Ok(owned) => (Answer::Ready, Some(owned)),
+        Ok(owned) => (Answer::Ready, Some(Box::new(owned))),
         Err(Failed { problems, owned }) => {
             let told = problems.into_iter().map(|it| (it.message, it.notes)).collect();
             (Answer::Failed(told), owned)
@@ -83,12 +83,12 @@ fn lifeline(mut orders: BufReader<Stdin>) {
 /// A start that failed, and what there is to take down again.
 struct Failed {
     problems: Problems,
-    owned: Option<Owned>,
+    owned: Option<Box<Owned>>,
 }
 
-impl From<Diagnostic> for Failed {
-    fn from(problem: Diagnostic) -> Self {
-        Self { problems: vec![problem], owned: None }
+impl<T: Into<Problems>> From<T> for Failed {
+    fn from(problems: T) -> Self {
+        Self { problems: problems.into(), owned: None }
     }
 }
 
@@ -108,7 +108,7 @@ fn start(orders: &mut BufReader<Stdin>) -> Result<Owned, Failed> {
     let mut owned = Owned { spec, dir, me, booted: Vec::new(), plain: Vec::new() };
     match owned.build() {
         Ok(()) => Ok(owned),
-        Err(problems) => Err(Failed { problems, owned: Some(owned) }),
+        Err(problems) => Err(Failed { problems, owned: Some(Box::new(owned)) }),
     }
 }
 
@@ -137,7 +137,7 @@ impl Owned {
     }
 
     /// Makes the supervisor's own mounts, none of which the machine sees, and returns the folder of the lab's files.
-    fn territory(&self) -> Result<PathBuf, Diagnostic> {
+    fn territory(&self) -> Result<PathBuf, Box<Diagnostic>> {
         mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)
             .map_err(refused("keep its mounts to itself"))?;
         let own = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
@@ -156,7 +156,7 @@ impl Owned {
     }
 
     /// Writes the client's key, known_hosts and a configuration for ssh; returns the hosts.
-    fn write_way_in(&self, client: &Pair, keys: &[Pair]) -> Result<Vec<LabHost>, Diagnostic> {
+    fn write_way_in(&self, client: &Pair, keys: &[Pair]) -> Result<Vec<LabHost>, Box<Diagnostic>> {
         let (key, known_hosts) = (self.dir.join("id_ed25519"), self.dir.join("known_hosts"));
         let hosts: Vec<LabHost> = (1..)
             .zip(&self.spec.hosts)
@@ -190,7 +190,7 @@ impl Owned {
         Ok(hosts)
     }
 
-    fn log(&self, host: &LabHost) -> Result<File, Diagnostic> {
+    fn log(&self, host: &LabHost) -> Result<File, Box<Diagnostic>> {
         let path = self.dir.join(format!("{}.log", host.name));
         File::create(&path).map_err(failed(format!("write {}", path.display())))
     }
@@ -200,7 +200,7 @@ impl Owned {
         hosts: &[LabHost],
         roots: Vec<PathBuf>,
         settings: Vec<(Settings, PathBuf)>,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), Box<Diagnostic>> {
         let mut waiting = Vec::new();
         for ((host, root), (served, settings)) in hosts.iter().zip(roots).zip(settings) {
             served.boot(&cmdline::next(&root));
@@ -221,7 +221,7 @@ impl Owned {
         hosts: &[LabHost],
         roots: Vec<PathBuf>,
         settings: Vec<(Settings, PathBuf)>,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<(), Box<Diagnostic>> {
         for ((host, root), settings) in hosts.iter().zip(roots).zip(settings) {
             let groups = cgroup::make(self.me, &host.name)?;
             let log = self.dir.join(format!("{}.log", host.name));

@@ -58,7 +58,7 @@ fn below(folder: &Path) -> Vec<PathBuf> {
 
 /// Puts the settings of this host over the kernel's own in the root at `root`, from inside the host's namespaces,
 /// and makes the rest of `/sys` read-only but for the queues of the host's own cards.
-pub(super) fn put_in_place(root: &Path, settings: &Path) -> Result<(), Diagnostic> {
+pub(super) fn put_in_place(root: &Path, settings: &Path) -> Result<(), Box<Diagnostic>> {
     let under = |path: &Path| root.join(path.strip_prefix("/").unwrap_or(path));
     let aside = root.join("run/tunerun-lab");
     fs::create_dir_all(&aside).map_err(failed(format!("make {}", aside.display())))?;
@@ -84,7 +84,7 @@ pub(super) fn put_in_place(root: &Path, settings: &Path) -> Result<(), Diagnosti
 }
 
 /// Makes `/sys` read-only, and in it the host's own cards writable.
-fn cards(sys: &Path, aside: &Path) -> Result<(), Diagnostic> {
+fn cards(sys: &Path, aside: &Path) -> Result<(), Box<Diagnostic>> {
     let none = None::<&str>;
     // A mount of its own: the one at /sys may be read-only, or only a part of it.
     mount(Some("tunerun-lab"), aside, Some("sysfs"), MsFlags::empty(), none)
@@ -97,7 +97,7 @@ fn cards(sys: &Path, aside: &Path) -> Result<(), Diagnostic> {
         .map_err(refused("make /sys read-only"))
 }
 
-fn bind(from: &Path, to: &Path) -> Result<(), Diagnostic> {
+fn bind(from: &Path, to: &Path) -> Result<(), Box<Diagnostic>> {
     mount(Some(from), to, None::<&str>, MsFlags::MS_BIND | MsFlags::MS_REC, None::<&str>)
         .map_err(refused(format!("put {} in place at {}", from.display(), to.display())))
 }

@@ -24,7 +24,7 @@ pub(in crate::lab) struct Settings {
 
 impl Settings {
     /// Mounts the settings at `at`, a folder that is made if need be, and serves them until the supervisor ends.
-    pub fn serve(tree: &Arc<Tree>, at: &Path) -> Result<Self, Diagnostic> {
+    pub fn serve(tree: &Arc<Tree>, at: &Path) -> Result<Self, Box<Diagnostic>> {
         fs::create_dir_all(at).map_err(failed(format!("make {}", at.display())))?;
         let device = File::options()
             .read(true)
