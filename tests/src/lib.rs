@@ -1,3 +1,4 @@
 //! Shared beds of the tests.
 
+pub mod program;
 pub mod sshd;

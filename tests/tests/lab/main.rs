@@ -1,0 +1,8 @@
+//! Hosts without hardware: real labs, started and ended on this machine.
+mod bed;
+mod booted;
+mod isolation;
+mod killed;
+mod leftovers;
+mod plain;
+mod unprivileged;
