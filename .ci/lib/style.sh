@@ -58,6 +58,12 @@ sources 'runner/src/*.rs' | grep -vE '^runner/src/(main|cli/.*|.*tests?(/.*)?)\.
   comm -13 <(binaries) <(stage_names | sed -n 's/^tests://p' | sort -u) | sed 's/$/: is a stage without a test binary/'
 } | rule 'every test binary is a stage of .ci/stages'
 
+sources '*.md' | while read -r f; do
+  grep -oE '\]\([^)#:]+\)' "$f" | sed 's/^](//; s/)$//' | while read -r link; do
+    [ -e "$(dirname "$f")/$link" ] || echo "$f: $link"
+  done
+done | rule 'links in documents lead to files that are there'
+
 if command -v shellcheck >/dev/null; then
   { sources '*.sh' '.ci/run' '.ci/stage' '.ci/lib' 'tests/packages'; } | sort -u | while read -r f; do
     head -n 1 "$f" | grep -q '^#!.*sh' || [ "${f%.sh}" != "$f" ] || continue
