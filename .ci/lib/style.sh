@@ -65,6 +65,10 @@ sources '*.md' | while read -r f; do
   done
 done | rule 'links in documents lead to files that are there'
 
+sed -n "/TABLE: &'static str/,/\";\$/p" runner/src/cli/exit.rs | sed '1d; s/";$//' | while IFS= read -r line; do
+  grep -qxF -- "$line" README.md || echo "not in README.md: $line"
+done | rule 'the README has the exit codes of --help'
+
 if command -v shellcheck >/dev/null; then
   { sources '*.sh' '.ci/run' '.ci/stage' '.ci/lib' 'tests/packages'; } | sort -u | while read -r f; do
     head -n 1 "$f" | grep -q '^#!.*sh' || [ "${f%.sh}" != "$f" ] || continue
