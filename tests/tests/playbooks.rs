@@ -1,0 +1,78 @@
+//! The playbooks and inventories of this repository: they read without a word of complaint, and say what they bring.
+use std::path::{Path, PathBuf};
+use tunerun::inventory::{self, Inventory, InventorySource};
+use tunerun::playbook::{Disk, Known, Loader, Vocabulary};
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// All files below a folder of the repository with this ending.
+fn below(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(below(&path, ending));
+        } else if path.extension().is_some_and(|it| it == ending) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+fn inventory(name: &str) -> Inventory {
+    let path = repository().join("inventories").join(name);
+    match Inventory::load(&[InventorySource::Path(path)], &inventory::Disk, None) {
+        Ok((inventory, warnings)) => {
+            assert_eq!(warnings, [], "{name}");
+            inventory
+        }
+        Err(problems) => panic!("{name}: {problems:#?}"),
+    }
+}
+
+fn members(inventory: &Inventory, group: &str) -> Vec<String> {
+    let group = inventory.group(group).unwrap_or_else(|| panic!("no group {group}"));
+    inventory.hosts_of(group).into_iter().map(|host| inventory.host_name(host).to_owned()).collect()
+}
+
+#[test]
+fn every_inventory_has_the_groups_that_the_playbook_plays() {
+    let lab = inventory("lab.yaml");
+    assert_eq!(members(&lab, "osds"), ["osd1", "osd2"]);
+    assert_eq!(members(&lab, "storage"), ["osd1", "osd2", "client1"]);
+    for path in below(&repository().join("inventories"), "yaml") {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let inventory = inventory(&name);
+        for group in ["osds", "clients", "hypervisors", "storage"] {
+            assert!(!members(&inventory, group).is_empty(), "{name}: {group}");
+        }
+    }
+}
+
+#[test]
+fn the_site_playbook_is_free_of_problems_and_warnings() {
+    let vocabulary = Vocabulary::new(modules::ALL.iter().map(Known::of));
+    let path = repository().join("playbooks/site.yaml");
+    let playbook = match Loader::new(&Disk, &vocabulary, Vec::new()).load(&path.to_string_lossy()) {
+        Ok(playbook) => playbook,
+        Err(problems) => panic!("{problems:#?}"),
+    };
+    assert_eq!(playbook.warnings, []);
+    assert_eq!(playbook.plays.len(), 4);
+}
+
+#[test]
+fn every_tuning_says_what_its_source_measured() {
+    let tunings = ["kernel_args:", "sysctl:", "sysfs:", "hugepages:", "systemd_unit:"];
+    for path in below(&repository().join("playbooks/roles"), "yaml") {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let tasks = text.split("\n- name: ").skip(1);
+        for task in tasks.filter(|task| tunings.iter().any(|it| task.contains(&format!("\n  {it}")))) {
+            let second = task.lines().nth(1).unwrap_or_default();
+            assert!(second.starts_with("  # "), "{}: `{}` has no comment", path.display(), &task[..40]);
+        }
+    }
+}
