@@ -149,7 +149,9 @@ fn reopen(run: &str, hosts: &HostOptions, links: &LinkOptions) -> Result<Reopene
     } else {
         None
     };
-    let links = Links::new(Defaults::new(home(), user(), agent), Arc::new(NoSecrets), None, becoming);
+    let lab =
+        tunerun::lab::Lab::attach(std::path::Path::new(super::rehearsal::LABS), "lab").ok().map(Arc::new);
+    let links = Links::new(Defaults::new(home(), user(), agent), Arc::new(NoSecrets), lab, becoming);
     Ok(Reopened { journal, hosts: past, scene, links })
 }
 

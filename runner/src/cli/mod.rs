@@ -6,6 +6,7 @@ mod journal;
 mod load;
 mod options;
 mod play;
+mod rehearsal;
 mod show;
 mod term;
 

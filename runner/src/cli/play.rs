@@ -185,7 +185,11 @@ impl Play {
         };
         let agent = std::env::var_os("SSH_AUTH_SOCK").map(PathBuf::from);
         let defaults = Defaults::new(home(), user(), agent);
-        let links = Arc::new(Links::new(defaults, Arc::new(Prompting { connection }), None, becoming));
+        let lab = match super::rehearsal::lab(&scene, &union(&scene)).await {
+            Ok(lab) => lab,
+            Err(exit) => return exit,
+        };
+        let links = Arc::new(Links::new(defaults, Arc::new(Prompting { connection }), lab, becoming));
         let (events, mut received) = mpsc::unbounded_channel();
         let terminal = tokio::spawn(async move {
             let mut terminal = Terminal::new(term::paint_stderr());

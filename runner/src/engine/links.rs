@@ -3,12 +3,14 @@ use super::carrier::{Carrier, CarrierError};
 use super::target::{Acting, Target};
 use super::walk::Scene;
 use crate::diagnostic::Diagnostic;
+use crate::lab::Lab;
 use crate::template::{Held, Json, Templates, Var, Vars};
-use crate::transport::endpoint::{Defaults, Dialer, Endpoint, Way, from_vars};
+use crate::transport::endpoint::{Defaults, Dial, Dialer, Endpoint, Way, from_vars};
 use crate::transport::{Connection, LinkError, Secret, Secrets, Tally};
 use modules::vocabulary::HostPath;
 use serde_json::Map;
 use std::collections::HashMap;
+use std::pin::Pin;
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
@@ -34,17 +36,11 @@ impl Unreachable {
     }
 }
 
-/// How hosts of a lab are dialled.
-pub type Dial = Arc<dyn Fn(&str) -> Option<Dialer> + Send + Sync>;
-
-/// How passwords to become another user are known.
-pub type Passwords = HashMap<String, Secret>;
-
 /// The connections of a run.
 pub struct Links {
     defaults: Defaults,
     secrets: Arc<dyn Secrets>,
-    dial: Option<Dial>,
+    lab: Option<Arc<Lab>>,
     become_password: Option<Secret>,
     open: Mutex<HashMap<String, Arc<Mutex<Option<Arc<Connection>>>>>>,
 }
@@ -54,10 +50,10 @@ impl Links {
     pub fn new(
         defaults: Defaults,
         secrets: Arc<dyn Secrets>,
-        dial: Option<Dial>,
+        lab: Option<Arc<Lab>>,
         become_password: Option<Secret>,
     ) -> Self {
-        Self { defaults, secrets, dial, become_password, open: Mutex::default() }
+        Self { defaults, secrets, lab, become_password, open: Mutex::default() }
     }
 
     /// What brings looks and batches to a target; connects where there is no connection.
@@ -90,13 +86,52 @@ impl Links {
     }
 
     async fn connect(&self, host: &str, vars: &Map<String, Json>) -> Result<Connection, Unreachable> {
-        let mut endpoint: Endpoint = from_vars(host, vars, &self.defaults).map_err(Unreachable::Variables)?;
-        if let (Some(dialer), Way::Ssh(way)) =
-            (self.dial.as_ref().and_then(|dial| dial(host)), &mut endpoint.way)
-        {
-            way.dial = Some(dialer);
-        }
+        let endpoint: Endpoint = match vars.get("ansible_connection").and_then(Json::as_str) {
+            Some("lab") => self.in_lab(host, vars)?,
+            _ => from_vars(host, vars, &self.defaults).map_err(Unreachable::Variables)?,
+        };
         Connection::open(&endpoint, Arc::clone(&self.secrets)).await.map_err(Unreachable::Link)
+    }
+
+    /// A host of the lab is reached by a socket that is made inside the lab's network, with the lab's own keys.
+    fn in_lab(&self, host: &str, vars: &Map<String, Json>) -> Result<Endpoint, Unreachable> {
+        let wrong = |problem: Diagnostic| Unreachable::Variables(vec![problem]);
+        let Some(lab) = &self.lab else {
+            return Err(wrong(
+                Diagnostic::error(format!("`{host}` is a host of the lab, and no lab runs"), None)
+                    .help("tunerun lab up"),
+            ));
+        };
+        let found = lab.host(host).map_err(|problem| wrong(*problem))?.clone();
+        let mut vars = vars.clone();
+        let options = format!(
+            "-o UserKnownHostsFile={} -o GlobalKnownHostsFile=/dev/null -o IdentitiesOnly=yes",
+            found.known_hosts.display()
+        );
+        for (name, value) in [
+            ("ansible_connection", "ssh".to_owned()),
+            ("ansible_host", found.ip.to_string()),
+            ("ansible_user", found.user.clone()),
+            ("ansible_ssh_private_key_file", found.key.display().to_string()),
+            ("ansible_ssh_common_args", options),
+        ] {
+            vars.insert(name.to_owned(), Json::String(value));
+        }
+        let mut endpoint = from_vars(host, &vars, &self.defaults).map_err(Unreachable::Variables)?;
+        if let Way::Ssh(way) = &mut endpoint.way {
+            way.port = found.port;
+            way.dial = Some(Dialer(Arc::new(LabDial {
+                lab: Arc::clone(lab),
+                host: host.to_owned(),
+                port: found.port,
+            })));
+        }
+        Ok(endpoint)
+    }
+
+    /// Whether a host of the lab lacks systemd, so that tasks that need it cannot be done there.
+    pub fn lacks_systemd(&self) -> bool {
+        self.lab.as_ref().is_some_and(|lab| !lab.has_systemd())
     }
 
     fn password(&self, who: &Acting, vars: &Map<String, Json>) -> Option<Secret> {
@@ -171,5 +206,26 @@ impl From<Unreachable> for CarrierError {
                 problems.into_iter().map(|problem| problem.message).collect::<Vec<_>>().join("; "),
             ),
         }
+    }
+}
+
+/// A socket to a host of the lab.
+struct LabDial {
+    lab: Arc<Lab>,
+    host: String,
+    port: u16,
+}
+
+impl Dial for LabDial {
+    fn dial(&self) -> Pin<Box<dyn Future<Output = std::io::Result<tokio::net::TcpStream>> + Send + '_>> {
+        let (lab, host, port) = (Arc::clone(&self.lab), self.host.clone(), self.port);
+        Box::pin(async move {
+            // Entering the lab's network is a matter of threads, and connecting there blocks.
+            let socket = tokio::task::spawn_blocking(move || lab.dial(&host, port))
+                .await
+                .map_err(std::io::Error::other)??;
+            socket.set_nonblocking(true)?;
+            tokio::net::TcpStream::from_std(socket)
+        })
     }
 }

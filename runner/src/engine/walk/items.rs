@@ -398,6 +398,12 @@ impl<'w> Walker<'w> {
         } else {
             insts.into_iter().next().map_or(Json::Null, |inst| inst.result)
         };
+        if task.action.module.ends_with("_facts")
+            && let Some(Json::Object(facts)) = result.get("ansible_facts")
+        {
+            let gathered = facts.iter().map(|(name, value)| (name.clone(), Var::seen(value.clone())));
+            self.live.gathered.extend(gathered);
+        }
         if let Some((name, _)) = &task.register {
             let var = Var::seen(result.clone());
             self.live.made.insert(name.clone(), if secret { var.secret() } else { var });

@@ -17,6 +17,8 @@ pub struct Live {
     pub made: HashMap<String, Var>,
     /// `include_vars` (18).
     pub included: HashMap<String, Var>,
+    /// What `package_facts`, `service_facts` and their kin gathered: parts of `ansible_facts`.
+    pub gathered: HashMap<String, Var>,
     /// Variables of public `include_role`s.
     pub roles: Vec<Arc<Role>>,
 }
@@ -102,7 +104,10 @@ impl Scope<'_> {
             "role_path" => {
                 self.task.and_then(|task| task.place.role.as_ref()).and_then(|role| seen(json!(role.path)))
             }
-            "ansible_facts" => Some(Var::scope(Arc::new(FactScope { facts: self.facts.clone() }))),
+            "ansible_facts" => {
+                let gathered = self.live.gathered.clone();
+                Some(Var::scope(Arc::new(FactScope { facts: self.facts.clone(), gathered })))
+            }
             "ansible_local" => seen(json!({})),
             _ => None,
         }
@@ -199,11 +204,13 @@ fn fact_var(name: &str, facts: &Facts) -> Option<Var> {
 /// `ansible_facts`: each fact is read when it is named.
 struct FactScope {
     facts: Facts,
+    gathered: HashMap<String, Var>,
 }
 
 impl Vars for FactScope {
     fn get(&self, name: &str) -> Option<Var> {
-        fact_var(name.strip_prefix("ansible_").unwrap_or(name), &self.facts)
+        let gathered = self.gathered.get(name).cloned();
+        gathered.or_else(|| fact_var(name.strip_prefix("ansible_").unwrap_or(name), &self.facts))
     }
 
     fn names(&self) -> Vec<String> {
