@@ -31,17 +31,17 @@ pub struct Reads {
 }
 
 impl Reads {
-    /// Sorts reads; of one path the fullest read stays.
+    /// Sorts reads, each once; of one path the fullest read stays.
     pub fn new<'a>(reads: impl IntoIterator<Item = &'a Read>) -> Self {
         let mut sorted = Self::default();
         let mut at = std::collections::HashMap::new();
         for read in reads {
             match read {
-                Read::File { path, .. } if path.is_virtual() => sorted.values.push(path.clone()),
+                Read::File { path, .. } if path.is_virtual() => once(&mut sorted.values, path),
                 Read::File { path, want } => sorted.node(&mut at, path, Some(*want)),
                 Read::Stat(path) => sorted.node(&mut at, path, None),
-                Read::Glob(pattern) => sorted.globs.push(pattern.clone()),
-                Read::Ask(row) => sorted.asks.push(row.clone()),
+                Read::Glob(pattern) => once(&mut sorted.globs, pattern),
+                Read::Ask(row) => once(&mut sorted.asks, row),
             }
         }
         sorted
@@ -151,6 +151,13 @@ b {prefix}v; [ $# = 0 ] || grep -H '' \"$@\" /dev/null; s {prefix}v 0",
             words.join(" ")
         );
         Ok(())
+    }
+}
+
+/// The answers are told apart by their order, so nothing may be asked twice.
+fn once<T: Clone + PartialEq>(list: &mut Vec<T>, item: &T) {
+    if !list.contains(item) {
+        list.push(item.clone());
     }
 }
 
