@@ -15,8 +15,10 @@ const SEEN: [&str; 11] =
 
 /// Folders below those that are empty on a host: what is scratch, private to the machine, or made for this host.
 /// Units enabled on the machine and its mounts are not the host's, so `/etc/systemd/system` begins empty too.
-const EMPTY: [(&str, u32); 5] = [
+const EMPTY: [(&str, u32); 6] = [
     ("var/tmp", 0o1777),
+    // What runs left on the machine itself is not the hosts'.
+    ("var/lib/tunerun", 0o700),
     ("etc/ssh", 0o755),
     ("etc/systemd/system", 0o755),
     ("etc/systemd/network", 0o755),
