@@ -7,6 +7,7 @@ mod load;
 mod options;
 mod play;
 mod rehearsal;
+mod reopened;
 mod show;
 mod term;
 

@@ -321,6 +321,14 @@ impl Play {
         if open.is_empty() {
             return None;
         }
+        let held = planned.iter().find_map(|(run, _)| Some((&run.state.name, run.held.as_ref()?)));
+        if let Some((host, by)) = held {
+            term::wrong(
+                format!("{host} is held by another run ({by}); nothing was changed"),
+                Some("wait until that run has ended, then start again"),
+            );
+            return Some(Exit::Busy);
+        }
         term::wrong(
             format!("an earlier run was left open: {}", open.join(", ")),
             Some("first `tunerun resume RUN` or `tunerun undo RUN`; or say --over RUN to go on over it"),
@@ -349,6 +357,7 @@ impl Play {
             command: self.command(),
             made_from,
             inventories,
+            dir: std::env::current_dir().unwrap_or_default().display().to_string(),
             by: format!("{} on {}", user(), nix::unistd::gethostname().unwrap_or_default().to_string_lossy()),
         };
         journal.decide(record).await.map_err(|why| wrong(&why))?;
@@ -508,13 +517,17 @@ fn worse(worst: Exit, end: HostEnd) -> Exit {
         HostEnd::Proven | HostEnd::Skipped => Exit::Done,
         HostEnd::Failed => Exit::Failed,
         HostEnd::FailedHalf => Exit::UndoIncomplete,
+        HostEnd::Held => Exit::Busy,
+        HostEnd::Stale => Exit::Stale,
         HostEnd::Unreachable => Exit::Unreachable,
     };
     let weight = |exit: Exit| match exit {
         Exit::Done => 0,
         Exit::Unreachable => 1,
-        Exit::Failed => 2,
-        _ => 3,
+        Exit::Busy => 2,
+        Exit::Stale => 3,
+        Exit::Failed => 4,
+        _ => 5,
     };
     if weight(exit) > weight(worst) { exit } else { worst }
 }

@@ -2,8 +2,10 @@
 pub mod batch;
 pub mod carrier;
 pub mod links;
+pub mod marks;
 pub mod next;
 pub mod probe;
+pub mod recovery;
 pub mod run;
 pub mod target;
 pub mod undo;

@@ -1,6 +1,7 @@
 //! The one writer of a run's journal: takes all waiting records, appends once, syncs once, then answers all.
 use super::blob;
 use super::record::{Entry, Record};
+use super::seal;
 use super::{JournalError, Synced};
 use crate::engine::batch::{Batch, Prepared};
 use std::collections::BTreeSet;
@@ -15,6 +16,7 @@ use tokio::sync::oneshot;
 #[derive(Clone)]
 pub struct Journal {
     run: String,
+    holder: String,
     path: PathBuf,
     sender: mpsc::Sender<Job>,
 }
@@ -29,19 +31,32 @@ impl Journal {
     /// Opens a journal for appending. The thread ends, after a last sync, when all clones are gone.
     ///
     /// # Errors
-    /// [`JournalError`].
+    /// [`JournalError`]; another process that writes it.
     pub(super) fn on(run: &str, path: &Path, file: File) -> Result<Self, JournalError> {
+        match file.try_lock() {
+            Ok(()) | Err(std::fs::TryLockError::Error(_)) => {}
+            Err(std::fs::TryLockError::WouldBlock) => {
+                let why = "another tunerun is writing it: wait until that has ended";
+                return Err(JournalError::new(path, why.to_owned()));
+            }
+        }
         let (sender, receiver) = mpsc::channel();
+        let holder = format!("{:08x}", rand::random::<u32>());
         std::thread::Builder::new()
             .name("journal".to_owned())
             .spawn(move || write_all(file, &receiver))
             .map_err(|why| JournalError::new(path, why.to_string()))?;
-        Ok(Self { run: run.to_owned(), path: path.to_owned(), sender })
+        Ok(Self { run: run.to_owned(), holder, path: path.to_owned(), sender })
     }
 
     /// The run's name.
     pub fn run(&self) -> &str {
         &self.run
+    }
+
+    /// Who holds the hosts' locks: a word that is this process' alone, since another process may take the same run back.
+    pub fn holder(&self) -> &str {
+        &self.holder
     }
 
     /// Where it lies.
@@ -55,7 +70,7 @@ impl Journal {
     /// [`JournalError`]: the run must stop then.
     pub async fn prepare(&self, batch: Batch, tasks: Vec<(u32, String)>) -> Result<Prepared, JournalError> {
         self.decide(Record::Prepared { batch: batch.clone(), tasks }).await?;
-        Ok(Prepared::after_sync(batch, &self.run, Synced(())))
+        Ok(Prepared::after_sync(batch, &self.run, &self.holder, Synced(())))
     }
 
     /// Records a decision, and waits for the disk.
@@ -133,10 +148,8 @@ fn lines(record: &Record, written: &mut BTreeSet<String>, out: &mut String) -> R
     let mut json = serde_json::to_value(entry).map_err(|why| why.to_string())?;
     for (digest, bytes) in blob::take(&mut json, written) {
         let blob = Entry { at: at.clone(), record: Record::Blob { digest, bytes } };
-        out.push_str(&serde_json::to_string(&blob).map_err(|why| why.to_string())?);
-        out.push('\n');
+        seal::line(&serde_json::to_string(&blob).map_err(|why| why.to_string())?, out);
     }
-    out.push_str(&json.to_string());
-    out.push('\n');
+    seal::line(&json.to_string(), out);
     Ok(())
 }

@@ -49,7 +49,7 @@ impl HostRun {
         }
         self.learn(&group.target, &batch, &report);
         let keys = self.results(planned, &group, &batch, &report, late);
-        let past = Past { batch, report: Some(report) };
+        let past = Past { batch, report: Some(report), ..Past::default() };
         self.past.entry(group.target.clone()).or_default().push(past.clone());
         Ok(Ok(Applied { target: group.target, past, keys }))
     }
@@ -62,11 +62,13 @@ impl HostRun {
         Batch {
             number: self.number(&host),
             host,
+            acting: group.target.user.clone(),
             activations: group.activations.clone(),
             steps,
             verify,
             last: group.last,
             undo: false,
+            undoes: Vec::new(),
             timeout: group.timeout,
         }
     }
@@ -89,6 +91,7 @@ impl HostRun {
             .collect();
         let (host, number) = (batch.host.clone(), batch.number);
         let prepared = journal.prepare(batch.clone(), tasks).await?;
+        let newly = self.marked.insert(group.target.clone());
         let boots = matches!(group.wait.as_ref().map(|wait| &wait.goal), Some(Goal::Boot { .. }));
         let carried = if boots {
             self.boot(&group.target, carrier, prepared, &who, group.wait.as_ref()).await
@@ -100,14 +103,22 @@ impl HostRun {
             Err(error) => {
                 let why = error.diagnostic(&host).message;
                 journal.decide(Record::Lost { host, batch: number, why }).await?;
-                self.past.entry(group.target.clone()).or_default().push(Past { batch, report: None });
+                self.past.entry(group.target.clone()).or_default().push(Past { batch, ..Past::default() });
                 return self.broken(journal, &error, true).await.map(Err);
             }
         };
         journal.note(Record::Done { host: host.clone(), batch: number, report: report.clone() })?;
+        let proven = |index: usize| report.verdict(&batch, index) == Verdict::Proven;
+        if (newly && report.locked.is_some()) || (batch.last && (0..batch.steps.len()).all(proven)) {
+            self.marked.remove(&group.target);
+        }
         if let Some(problem) = unwritten(&report, &host) {
             self.trouble(Some(&planned[group.members[0]]), problem);
-            return Ok(Err(HostEnd::Failed));
+            return Ok(Err(match (&report.locked, &report.stale) {
+                (Some(_), _) => HostEnd::Held,
+                (None, Some(_)) => HostEnd::Stale,
+                _ => HostEnd::Failed,
+            }));
         }
         Ok(Ok(report))
     }

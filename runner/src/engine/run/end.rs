@@ -19,12 +19,27 @@ impl HostRun {
         if end == HostEnd::Proven && !self.restarts(journal).await? {
             end = HostEnd::Failed;
         }
+        self.unmark(journal, end).await;
         let owed: Vec<String> = self.owed.iter().map(activation_words).collect();
         let why = (end != HostEnd::Proven).then(|| "see the events above".to_owned());
         let tally = self.links.tally(&self.state.name).await;
         journal.note(Record::HostEnded { host: self.state.name.clone(), end, why, tally: tally.clone() })?;
         self.tell(Event::HostEnded { host: self.state.name.clone(), end, counts: self.counts, tally, owed });
         Ok(end)
+    }
+
+    /// A part that ended in order leaves no mark of an open run, whichever batch was its last.
+    async fn unmark(&mut self, journal: &Journal, end: HostEnd) {
+        if matches!(end, HostEnd::FailedHalf | HostEnd::Unreachable) {
+            return;
+        }
+        for target in std::mem::take(&mut self.marked) {
+            let who = self.state.known.get(&target).and_then(|known| known.who.clone()).unwrap_or_default();
+            if let Ok(carrier) = self.links.carrier(&self.scene, &target).await {
+                // Where it stays, the next run asks for a resume, which does no harm.
+                let _ = carrier.mark(journal.run(), &who, "finished").await;
+            }
+        }
     }
 
     pub(super) async fn restarts(&mut self, journal: &Journal) -> Result<bool, JournalError> {
@@ -40,11 +55,13 @@ impl HostRun {
         let batch = Batch {
             host: target.host.clone(),
             number: self.number(&target.host),
+            acting: target.user.clone(),
             steps: fold(steps),
             activations: units.clone(),
             verify: Vec::new(),
             last: true,
             undo: false,
+            undoes: Vec::new(),
             timeout: None,
         };
         let who = self.state.known.get(&target).and_then(|known| known.who.clone()).unwrap_or_default();

@@ -4,7 +4,7 @@ mod back;
 mod end;
 mod waiting;
 
-pub use back::{UndoneOn, undo_on};
+pub(in crate::engine) use back::unwritten;
 pub use end::activation_words;
 
 use super::carrier::CarrierError;
@@ -48,6 +48,10 @@ impl HostError {
         match self {
             Self::Unreachable(unreachable) => unreachable.diagnostic(host),
             Self::Carrier(CarrierError::Link(error)) => error.to_diagnostic(),
+            Self::Carrier(error @ CarrierError::Held(_)) => {
+                Diagnostic::error(format!("{host}: {error}"), None)
+                    .help("wait until that has ended, then start again; nothing was written here")
+            }
             Self::Carrier(error) => Diagnostic::error(format!("{host}: {error}"), None),
             Self::Unsettled => {
                 Diagnostic::error(format!("{host}: the plan is not settled after {ROUNDS} looks"), None)
@@ -78,6 +82,10 @@ pub struct HostRun {
     pub state: HostState,
     /// Runs that were found open on it.
     pub open_runs: BTreeSet<String>,
+    /// Who held its lock when it was first looked at.
+    pub held: Option<String>,
+    /// Where the mark of an open run stands.
+    marked: BTreeSet<Target>,
     counts: Counts,
     told: HashSet<String>,
     past: HashMap<Target, Vec<Past>>,
@@ -103,6 +111,8 @@ impl HostRun {
             ask,
             state,
             open_runs: BTreeSet::new(),
+            held: None,
+            marked: BTreeSet::new(),
             counts: Counts::default(),
             told: HashSet::new(),
             past: HashMap::new(),
@@ -148,6 +158,7 @@ impl HostRun {
         self.greeted = true;
         if target.host == self.state.name {
             self.open_runs.extend(greeting.open_runs);
+            self.held = self.held.take().or(greeting.held);
         }
         Ok(())
     }
