@@ -5,7 +5,7 @@ use super::probe::{Reads, identity};
 use crate::transport::shell::word::LARGE;
 use crate::transport::{Connection, Identity as Who, LinkError, LinkErrorKind, Script};
 use modules::host::Host;
-use modules::vocabulary::{Act, Bytes, HostPath, Identity, Output, Read, Seen, Want};
+use modules::vocabulary::{Act, Bytes, HostPath, Identity, Output, Read, Seen, Want, touches};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -293,8 +293,10 @@ fn with_caps(script: Script, reads: &Reads) -> Script {
 /// The same four phases on a host in memory.
 fn carry_out_in_memory(host: &mut Host, prepared: &Prepared) -> BatchReport {
     let batch = prepared.batch();
-    for folded in &batch.steps {
+    for (index, folded) in batch.steps.iter().enumerate() {
         if let Some(look) = &folded.step.look
+            // What an earlier step of this batch makes is not there yet.
+            && !batch.steps[..index].iter().any(|earlier| touches(&earlier.step.act, look))
             && !host.see(look).same_state(&folded.step.before)
         {
             let stale = Some(format!("{} is not as it was when this was planned", folded.step.claim));

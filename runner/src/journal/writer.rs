@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::sync::{Arc, OnceLock, mpsc};
 use std::time::SystemTime;
 use tokio::sync::oneshot;
 
@@ -19,6 +19,7 @@ pub struct Journal {
     holder: String,
     path: PathBuf,
     sender: mpsc::Sender<Job>,
+    broken: Arc<OnceLock<String>>,
 }
 
 struct Job {
@@ -41,12 +42,16 @@ impl Journal {
             }
         }
         let (sender, receiver) = mpsc::channel();
+        let broken = Arc::default();
         let holder = format!("{:08x}", rand::random::<u32>());
         std::thread::Builder::new()
             .name("journal".to_owned())
-            .spawn(move || write_all(file, &receiver))
+            .spawn({
+                let broken = Arc::clone(&broken);
+                move || write_all(file, &receiver, &broken)
+            })
             .map_err(|why| JournalError::new(path, why.to_string()))?;
-        Ok(Self { run: run.to_owned(), holder, path: path.to_owned(), sender })
+        Ok(Self { run: run.to_owned(), holder, path: path.to_owned(), sender, broken })
     }
 
     /// The run's name.
@@ -83,7 +88,7 @@ impl Journal {
         match wait.await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(why)) => Err(JournalError::new(&self.path, why)),
-            Err(_) => Err(JournalError::new(&self.path, "the writer has ended".to_owned())),
+            Err(_) => Err(self.ended()),
         }
     }
 
@@ -102,11 +107,16 @@ impl Journal {
     ) -> Result<(), JournalError> {
         self.sender
             .send(Job { record, answer })
-            .map_err(|_| JournalError::new(&self.path, "the writer has ended".to_owned()))
+            .map_err(|_| self.ended())
+    }
+
+    fn ended(&self) -> JournalError {
+        let why = self.broken.get().cloned().unwrap_or_else(|| "the writer has ended".to_owned());
+        JournalError::new(&self.path, why)
     }
 }
 
-fn write_all(mut file: File, jobs: &mpsc::Receiver<Job>) {
+fn write_all(mut file: File, jobs: &mpsc::Receiver<Job>, reason: &OnceLock<String>) {
     let mut written = BTreeSet::new();
     let mut broken: Option<String> = None;
     while let Ok(first) = jobs.recv() {
@@ -114,6 +124,9 @@ fn write_all(mut file: File, jobs: &mpsc::Receiver<Job>) {
         waiting.extend(jobs.try_iter());
         if broken.is_none() {
             broken = append(&mut file, &waiting, &mut written).err();
+            if let Some(why) = &broken {
+                let _ = reason.set(why.clone());
+            }
         }
         for job in waiting {
             if let Some(answer) = job.answer {

@@ -14,12 +14,15 @@ const DRIVER: &str = r#"#!/bin/sh
 # Takes back what this run of tunerun changed on this host, newest first. What somebody else has changed since is left
 # alone and said. Repeating it does no harm.
 D=$(cd "$(dirname "$0")" && pwd) || exit 1; _rc=0; _n=1
+# The host's lock: a script of the run may still be at work, or a recovery from elsewhere.
+exec 9>>"${D%/*}/lock" || exit 1; _w=0
+while command -v flock >/dev/null && ! flock -n 9; do _w=$((_w+1)); [ $_w -lt 30 ] || { echo "the host is held by a run" >&2; exit 1; }; sleep 1; done
 while [ -d "$D/$_n" ]; do _n=$((_n+1)); done
 _last=$_n
-while [ $_n -gt 1 ]; do _n=$((_n-1)); [ ! -f "$D/$_n/undo.sh" ] || D="$D" sh "$D/$_n/undo.sh" || _rc=1; done
+while [ $_n -gt 1 ]; do _n=$((_n-1)); [ ! -f "$D/$_n/undo.sh" ] || D="$D" sh "$D/$_n/undo.sh" 9>&- || _rc=1; done
 # What the restored states call for, once, in the order of the run.
 if [ -f "$D/went" ]; then
-while [ $_n -lt $_last ]; do [ ! -f "$D/$_n/after.sh" ] || sh "$D/$_n/after.sh" || _rc=1; _n=$((_n+1)); done
+while [ $_n -lt $_last ]; do [ ! -f "$D/$_n/after.sh" ] || sh "$D/$_n/after.sh" 9>&- || _rc=1; _n=$((_n+1)); done
 [ $_rc != 0 ] || rm -f "$D/went"
 fi
 [ $_rc != 0 ] || echo undone > "$D/mark"
@@ -63,12 +66,12 @@ pub(super) fn write(
         // Taking back a taking back would be doing it again.
         script = "exit 0\n".to_owned();
     }
-    let _ = writeln!(out, "{} > \"$B/undo.sh\" || f back", emit(script.as_bytes()));
+    let _ = writeln!(out, "{} > \"$B/undo.sh\" || f back \"$B/undo.sh\"", emit(script.as_bytes()));
     let after = activations(batch)?;
     if !after.is_empty() && !batch.undo {
-        let _ = writeln!(out, "{} > \"$B/after.sh\" || f back", emit(after.as_bytes()));
+        let _ = writeln!(out, "{} > \"$B/after.sh\" || f back \"$B/after.sh\"", emit(after.as_bytes()));
     }
-    let _ = writeln!(out, "[ -f \"$D/undo.sh\" ] || {} > \"$D/undo.sh\" || f back", emit(DRIVER.as_bytes()));
+    let _ = writeln!(out, "[ -f \"$D/undo.sh\" ] || {} > \"$D/undo.sh\" || f back \"$D/undo.sh\"", emit(DRIVER.as_bytes()));
     Ok(())
 }
 

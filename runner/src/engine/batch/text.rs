@@ -73,20 +73,17 @@ pub fn looks(batch: &Batch) -> Reads {
     Reads::new(reads)
 }
 
+/// `f SECTION [FILE]` ends the script where nothing was written yet. Shells' builtins call every failed write an "I/O
+/// error": a further write to the file by a program tells the reason.
 fn head(prepared: &Prepared, out: &mut String) {
     let (run, number) = (quote(prepared.run()), prepared.batch().number);
     let _ = writeln!(
         out,
         "D=$_b/{run}; B=$D/{number}; _ok=1; _tmp=; umask 077
-f() {{ s \"$1\" {UNSTAGED}; [ -z \"$_tmp\" ] || eval rm -f -- \"$_tmp\"; exit {UNSTAGED}; }}
+f() {{ [ -z \"$2\" ] || {{ head -c 65536 /dev/zero >> \"$2\"; rm -f -- \"$2\"; }}; s \"$1\" {UNSTAGED}; [ -z \"$_tmp\" ] || eval rm -f -- \"$_tmp\"; exit {UNSTAGED}; }}
 mkdir -p \"$B/before\" || f dir
-IFS= read -r _i < /proc/sys/kernel/random/boot_id; echo \"boot $_i\" > \"$B/log\" || f dir
-{mark} || f dir",
-        mark = if prepared.batch().undo {
-            "[ -s \"$D/mark\" ] || echo open > \"$D/mark\""
-        } else {
-            "echo open > \"$D/mark\""
-        }
+IFS= read -r _i < /proc/sys/kernel/random/boot_id; echo \"boot $_i\" > \"$B/log\" || f dir \"$B/log\"
+echo open > \"$D/mark\" || f dir \"$D/mark\""
     );
 }
 
@@ -154,12 +151,12 @@ fn stage(batch: &Batch, placing: &Placing, out: &mut String) -> Result<Vec<(Host
                         let kept = path_word(path)?;
                         let _ = writeln!(
                             out,
-                            "{}; if [ -n \"$_k\" ]; then cp -a -T -- \"$_k\" {temp}; else {write}; fi || f stage.{index}",
+                            "{}; if [ -n \"$_k\" ]; then cp -a -T -- \"$_k\" {temp}; else {write}; fi || f stage.{index} {temp}",
                             find_kept(&kept, digest)
                         );
                     }
                     None => {
-                        let _ = writeln!(out, "{write} || f stage.{index}");
+                        let _ = writeln!(out, "{write} || f stage.{index} {temp}");
                     }
                 }
             }

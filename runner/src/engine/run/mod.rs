@@ -135,6 +135,7 @@ impl HostRun {
         for _ in 0..ROUNDS {
             let walked = walk(&self.scene, &mut self.state, last);
             if walked.wanted.values().all(Vec::is_empty) {
+                self.meet(&walked).await?;
                 return Ok(walked);
             }
             for (target, reads) in walked.wanted {
@@ -142,6 +143,18 @@ impl HostRun {
             }
         }
         Err(HostError::Unsettled)
+    }
+
+    /// Whoever is acted on was met before, though nothing had to be read: who acts there, and which runs are open.
+    async fn meet(&mut self, walked: &Walked) -> Result<(), HostError> {
+        let acts = walked.planned.iter().filter(|task| matches!(task.what, What::Change(_)));
+        let targets: BTreeSet<&Target> = acts.map(|task| &task.target).collect();
+        for target in targets {
+            if self.state.known.get(target).is_none_or(|known| known.who.is_none()) {
+                self.look(target, Vec::new()).await?;
+            }
+        }
+        Ok(())
     }
 
     async fn look(&mut self, target: &Target, reads: Vec<Read>) -> Result<(), HostError> {
