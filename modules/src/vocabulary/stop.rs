@@ -34,12 +34,49 @@ impl Stop {
         Self::Refused(Refusal { argument: None, why: why.into(), way_out: None })
     }
 
+    /// Names the argument that a refusal is about, where it names none.
+    pub fn blame(mut self, argument: &'static str) -> Self {
+        if let Self::Refused(refusal) = &mut self {
+            refusal.argument = refusal.argument.or(Some(argument));
+        }
+        self
+    }
+
     /// Adds the way out to a refusal.
     pub fn way_out(mut self, way_out: impl Into<String>) -> Self {
         if let Self::Refused(refusal) = &mut self {
             refusal.way_out = Some(way_out.into());
         }
         self
+    }
+}
+
+/// The reads that an answer misses; none where it misses nothing.
+pub fn missing<T>(answer: Result<T, Stop>) -> Vec<Read> {
+    match answer {
+        Err(Stop::Unread(reads)) => reads,
+        _ => Vec::new(),
+    }
+}
+
+/// All answers, or why there are not all: what they miss together, so that it shares one round, else the first
+/// other stop.
+///
+/// # Errors
+/// As said.
+pub fn all<T>(answers: impl IntoIterator<Item = Result<T, Stop>>) -> Result<Vec<T>, Stop> {
+    let (mut known, mut unread, mut other) = (Vec::new(), Vec::new(), None);
+    for answer in answers {
+        match answer {
+            Ok(answer) => known.push(answer),
+            Err(Stop::Unread(reads)) => unread.extend(reads),
+            Err(stop) => other = other.or(Some(stop)),
+        }
+    }
+    match (unread.is_empty(), other) {
+        (false, _) => Err(Stop::Unread(unread)),
+        (true, Some(stop)) => Err(stop),
+        (true, None) => Ok(known),
     }
 }
 
