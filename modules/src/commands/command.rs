@@ -90,8 +90,12 @@ impl Command {
 
 impl Module for Command {
     const NAME: &'static str = "command";
-    const EXAMPLE: &'static str =
-        "- command:\n    argv: [systemd-machine-id-setup]\n    creates: /etc/machine-id\n";
+    const EXAMPLE: &'static str = "\
+- name: A machine id, where there is none
+  command:
+    argv: [systemd-machine-id-setup]
+    creates: /etc/machine-id
+";
     const ALIASES: &'static [(&'static str, &'static str)] = &[];
     const FREE_FORM: Option<&'static str> = Some("cmd");
 

@@ -84,8 +84,12 @@ impl Script {
 
 impl Module for Script {
     const NAME: &'static str = "script";
-    const EXAMPLE: &'static str =
-        "- script:\n    cmd: files/tune.sh --all\n    creates: /var/lib/tuned-once\n";
+    const EXAMPLE: &'static str = "\
+- name: Tune the firmware once
+  script:
+    cmd: files/tune.sh --all
+    creates: /var/lib/tuned-once
+";
     const ALIASES: &'static [(&'static str, &'static str)] = &[];
     const FREE_FORM: Option<&'static str> = Some("cmd");
 

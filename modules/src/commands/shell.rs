@@ -88,7 +88,12 @@ impl Shell {
 
 impl Module for Shell {
     const NAME: &'static str = "shell";
-    const EXAMPLE: &'static str = "- shell:\n    cmd: cat /proc/interrupts | wc -l\n    probe: true\n";
+    const EXAMPLE: &'static str = "\
+- name: How many interrupts there are
+  shell:
+    cmd: cat /proc/interrupts | wc -l
+    probe: true
+";
     const ALIASES: &'static [(&'static str, &'static str)] = &[];
     const FREE_FORM: Option<&'static str> = Some("cmd");
 

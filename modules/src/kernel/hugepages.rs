@@ -255,7 +255,12 @@ fn enough(facts: &Facts, node: Option<&str>, need: u64, change: &mut Change) -> 
 
 impl Module for Hugepages {
     const NAME: &'static str = "hugepages";
-    const EXAMPLE: &'static str = "- hugepages:\n    size: 2M\n    count: 1024\n";
+    const EXAMPLE: &'static str = "\
+- name: Two gibibytes of huge pages for the guests
+  hugepages:
+    size: 2M
+    count: 1024
+";
 
     fn plan(&self, facts: &Facts) -> Result<Change, Stop> {
         let pools = self.pools()?;

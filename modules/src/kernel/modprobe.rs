@@ -295,8 +295,13 @@ fn with_options(text: &str, name: &str, line: &str) -> String {
 
 impl Module for Modprobe {
     const NAME: &'static str = "modprobe";
-    const EXAMPLE: &'static str =
-        "- modprobe:\n    name: nvme-tcp\n    state: present\n    persistent: present\n";
+    const EXAMPLE: &'static str = "\
+- name: NVMe over TCP, at boot too
+  modprobe:
+    name: nvme-tcp
+    state: present
+    persistent: present
+";
 
     fn plan(&self, facts: &Facts) -> Result<Change, Stop> {
         facts.need(&self.first_reads()?)?;

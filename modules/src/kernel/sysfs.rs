@@ -236,8 +236,12 @@ fn effective(
 
 impl Module for Sysfs {
     const NAME: &'static str = "sysfs";
-    const EXAMPLE: &'static str =
-        "- sysfs:\n    path: /sys/class/net/eth0/queues/rx-*/rps_cpus\n    value: '0'\n";
+    const EXAMPLE: &'static str = "\
+- name: No CPU is asked to take over received packets
+  sysfs:
+    path: /sys/class/net/eth0/queues/rx-*/rps_cpus
+    value: '0'
+";
     const ALIASES: &'static [(&'static str, &'static str)] = &[("attr", "path"), ("name", "path")];
 
     fn plan(&self, facts: &Facts) -> Result<Change, Stop> {

@@ -62,7 +62,12 @@ impl Apt {
 
 impl Module for Apt {
     const NAME: &'static str = "apt";
-    const EXAMPLE: &'static str = "- apt:\n    name: numactl\n    update_cache: true\n";
+    const EXAMPLE: &'static str = "\
+- name: Tools for NUMA, from fresh lists
+  apt:
+    name: numactl
+    update_cache: true
+";
     const ALIASES: &'static [(&'static str, &'static str)] = &[
         ("pkg", "name"),
         ("package", "name"),

@@ -43,7 +43,12 @@ impl Dnf {
 
 impl Module for Dnf {
     const NAME: &'static str = "dnf";
-    const EXAMPLE: &'static str = "- dnf:\n    name: numactl\n    state: present\n";
+    const EXAMPLE: &'static str = "\
+- name: Tools for NUMA
+  dnf:
+    name: numactl
+    state: present
+";
     const ALIASES: &'static [(&'static str, &'static str)] =
         &[("pkg", "name"), ("expire-cache", "update_cache")];
 

@@ -54,7 +54,12 @@ impl Package {
 
 impl Module for Package {
     const NAME: &'static str = "package";
-    const EXAMPLE: &'static str = "- package:\n    name: [ethtool, numactl]\n    state: present\n";
+    const EXAMPLE: &'static str = "\
+- name: The tools that later tasks need
+  package:
+    name: [ethtool, numactl]
+    state: present
+";
     const ALIASES: &'static [(&'static str, &'static str)] = &[("pkg", "name")];
 
     fn plan(&self, facts: &Facts) -> Result<Change, Stop> {

@@ -53,7 +53,10 @@ fn packages(family: Family, text: &str) -> Map<String, Json> {
 
 impl Module for PackageFacts {
     const NAME: &'static str = "package_facts";
-    const EXAMPLE: &'static str = "- package_facts: {}\n";
+    const EXAMPLE: &'static str = "\
+- name: Which packages are there
+  package_facts: {}
+";
 
     fn plan(&self, facts: &Facts) -> Result<Change, Stop> {
         let family = Family::of(facts)?;

@@ -51,8 +51,13 @@ impl Service {
 
 impl Module for Service {
     const NAME: &'static str = "service";
-    const EXAMPLE: &'static str =
-        "- service:\n    name: irqbalance\n    state: stopped\n    enabled: false\n";
+    const EXAMPLE: &'static str = "\
+- name: No balancer moves interrupts away from their CPUs
+  service:
+    name: irqbalance
+    state: stopped
+    enabled: false
+";
 
     fn plan(&self, facts: &Facts) -> Result<Change, Stop> {
         Module::plan(&self.unit(), facts)

@@ -57,7 +57,10 @@ fn service(unit: &str, state: &str, status: &str) -> Json {
 
 impl Module for ServiceFacts {
     const NAME: &'static str = "service_facts";
-    const EXAMPLE: &'static str = "- service_facts: {}\n";
+    const EXAMPLE: &'static str = "\
+- name: Which services are there
+  service_facts: {}
+";
 
     fn plan(&self, facts: &Facts) -> Result<Change, Stop> {
         let asked = ["systemctl-units", "systemctl-unit-files"].map(|name| Read::Ask(row(name)));

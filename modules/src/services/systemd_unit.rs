@@ -212,7 +212,14 @@ fn told(unit: &Unit, steps: &[Step], diff: &mut Vec<Diff>) {
 
 impl Module for SystemdUnit {
     const NAME: &'static str = "systemd_unit";
-    const EXAMPLE: &'static str = "- systemd_unit:\n    name: irqbalance.service\n    state: stopped\n    enabled: false\n    masked: true\n";
+    const EXAMPLE: &'static str = "\
+- name: No balancer moves interrupts away from their CPUs
+  systemd_unit:
+    name: irqbalance.service
+    state: stopped
+    enabled: false
+    masked: true
+";
     const ALIASES: &'static [(&'static str, &'static str)] = &[
         ("service", "name"),
         ("unit", "name"),

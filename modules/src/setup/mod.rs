@@ -73,7 +73,11 @@ fn unknown(name: &str) -> Stop {
 
 impl Module for Setup {
     const NAME: &'static str = "setup";
-    const EXAMPLE: &'static str = "- setup:\n    filter: [ansible_distribution*, ansible_processor_vcpus]\n";
+    const EXAMPLE: &'static str = "\
+- name: What the later tasks ask for
+  setup:
+    filter: [ansible_distribution*, ansible_processor_vcpus]
+";
     const ALIASES: &'static [(&'static str, &'static str)] = &[];
 
     fn plan(&self, facts: &Facts) -> Result<Change, Stop> {

@@ -46,7 +46,12 @@ impl Manual {
 
 impl Module for Manual {
     const NAME: &'static str = "manual";
-    const EXAMPLE: &'static str = "- manual:\n    instructions: Set SR-IOV to Enabled in the firmware of the network card.\n    verify: test -e /sys/class/net/eth0/device/sriov_totalvfs\n";
+    const EXAMPLE: &'static str = "\
+- name: Virtual functions of the network card
+  manual:
+    instructions: Set SR-IOV to Enabled in the firmware of the network card.
+    verify: test -e /sys/class/net/eth0/device/sriov_totalvfs
+";
 
     fn plan(&self, facts: &Facts) -> Result<Change, Stop> {
         if self.instructions.trim().is_empty() {

@@ -24,7 +24,10 @@ fn pong() -> String {
 
 impl Module for Ping {
     const NAME: &'static str = "ping";
-    const EXAMPLE: &'static str = "- ping: {}\n";
+    const EXAMPLE: &'static str = "\
+- name: The host answers
+  ping: {}
+";
 
     fn plan(&self, facts: &Facts) -> Result<Change, Stop> {
         facts.get(&Read::text(&HostPath::new(BOOT_ID).map_err(Stop::failed)?))?;

@@ -54,7 +54,11 @@ pub(crate) const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 impl Module for Reboot {
     const NAME: &'static str = "reboot";
-    const EXAMPLE: &'static str = "- reboot:\n    reboot_timeout: 900\n";
+    const EXAMPLE: &'static str = "\
+- name: Boot into the new kernel line
+  reboot:
+    reboot_timeout: 900
+";
     const ALIASES: &'static [(&'static str, &'static str)] = &[
         ("reboot_timeout_sec", "reboot_timeout"),
         ("pre_reboot_delay_sec", "pre_reboot_delay"),

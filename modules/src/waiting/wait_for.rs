@@ -101,7 +101,12 @@ impl WaitFor {
 
 impl Module for WaitFor {
     const NAME: &'static str = "wait_for";
-    const EXAMPLE: &'static str = "- wait_for:\n    port: 6789\n    timeout: 60\n";
+    const EXAMPLE: &'static str = "\
+- name: The monitor is back
+  wait_for:
+    port: 6789
+    timeout: 60
+";
 
     fn plan(&self, _: &Facts) -> Result<Change, Stop> {
         let goal = self.goal()?;

@@ -311,7 +311,12 @@ fn pair_note(order: &Order, key: &Key, change: &mut Change) {
 
 impl Module for Sysctl {
     const NAME: &'static str = "sysctl";
-    const EXAMPLE: &'static str = "- sysctl:\n    name: vm.swappiness\n    value: 1\n";
+    const EXAMPLE: &'static str = "\
+- name: Keep the page cache rather than swap
+  sysctl:
+    name: vm.swappiness
+    value: 1
+";
     const ALIASES: &'static [(&'static str, &'static str)] = &[("key", "name"), ("val", "value")];
 
     fn plan(&self, facts: &Facts) -> Result<Change, Stop> {
