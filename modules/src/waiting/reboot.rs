@@ -106,8 +106,8 @@ impl Module for Reboot {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vocabulary::HostPath;
     use crate::trial::{facts, planned, refusal};
+    use crate::vocabulary::HostPath;
     use crate::vocabulary::{Activation, TaskId};
 
     #[test]
