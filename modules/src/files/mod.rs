@@ -27,16 +27,14 @@ pub use slurp::Slurp;
 pub use stat::Stat;
 pub use template::Template;
 
+use crate::argument::yes;
+
 fn is_false(value: &bool) -> bool {
     !*value
 }
 
 fn is_true(value: &bool) -> bool {
     *value
-}
-
-fn yes() -> bool {
-    true
 }
 
 #[cfg(test)]

@@ -37,6 +37,9 @@ pub(crate) struct Wish<'a> {
 /// What is installed: versions by name.
 type Installed = BTreeMap<String, String>;
 
+/// A package, the version that is wished for, and the one that could be installed.
+type Todo = (String, Option<String>, Option<String>);
+
 impl Wish<'_> {
     fn packages(&self) -> Result<Vec<(String, Option<String>)>, Stop> {
         let mut packages = Vec::new();
@@ -142,23 +145,7 @@ impl Wish<'_> {
         if wanted.is_empty() {
             return Ok(());
         }
-        let answer = facts.output(&family.candidates(&self.names()?))?;
-        let mut todo = Vec::new();
-        for (name, version) in wanted {
-            let candidate = family.candidate(&answer, &name);
-            if candidate.is_none() && !self.update_cache && !installed.contains_key(&name) {
-                return Err(Stop::refused("name", format!("the lists of this host know no package {name}"))
-                    .way_out("set `update_cache: true`, or add the repository that has it"));
-            }
-            if self.state == State::Latest && version.is_none() && installed.get(&name) == candidate.as_ref()
-            {
-                continue;
-            }
-            if self.state == State::Latest && candidate.is_none() && installed.contains_key(&name) {
-                continue;
-            }
-            todo.push((name, version, candidate));
-        }
+        let todo = self.todo(facts, family, &installed, wanted)?;
         if todo.is_empty() {
             return Ok(());
         }
@@ -198,6 +185,34 @@ impl Wish<'_> {
             });
         }
         Ok(())
+    }
+
+    /// What is really to be installed: name, wanted version, candidate.
+    fn todo(
+        &self,
+        facts: &Facts,
+        family: Family,
+        installed: &Installed,
+        wanted: Vec<(String, Option<String>)>,
+    ) -> Result<Vec<Todo>, Stop> {
+        let answer = facts.output(&family.candidates(&self.names()?))?;
+        let mut todo = Vec::new();
+        for (name, version) in wanted {
+            let candidate = family.candidate(&answer, &name);
+            if candidate.is_none() && !self.update_cache && !installed.contains_key(&name) {
+                return Err(Stop::refused("name", format!("the lists of this host know no package {name}"))
+                    .way_out("set `update_cache: true`, or add the repository that has it"));
+            }
+            if self.state == State::Latest && version.is_none() && installed.get(&name) == candidate.as_ref()
+            {
+                continue;
+            }
+            if self.state == State::Latest && candidate.is_none() && installed.contains_key(&name) {
+                continue;
+            }
+            todo.push((name, version, candidate));
+        }
+        Ok(todo)
     }
 
     fn claim(&self, names: &[&str]) -> Claim {

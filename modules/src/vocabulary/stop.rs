@@ -86,3 +86,20 @@ pub fn all<T>(answers: impl IntoIterator<Item = Result<T, Stop>>) -> Result<Vec<
 )]
 #[serde(transparent)]
 pub struct TaskId(pub u32);
+
+#[cfg(test)]
+mod tests {
+    use super::{Stop, TaskId, all, missing};
+    use crate::vocabulary::Read;
+
+    #[test]
+    fn what_many_answers_miss_is_asked_for_together() {
+        let read = |name: &str| Read::Glob(name.to_owned());
+        let unread = |name: &str| Err::<u8, Stop>(Stop::Unread(vec![read(name)]));
+        let late = || Err(Stop::Late(TaskId(3)));
+        assert_eq!(all([Ok(1), Ok(2)]), Ok(vec![1, 2]));
+        assert_eq!(missing(all([late(), unread("a"), Ok(1), unread("b")])), [read("a"), read("b")]);
+        assert_eq!(all([Ok(1), late(), Err(Stop::failed("x"))]), Err(Stop::Late(TaskId(3))));
+        assert_eq!(missing(all([Ok(1)])), []);
+    }
+}

@@ -26,11 +26,15 @@ pub fn module(name: &str) -> Option<String> {
     modules::find(name).map(one)
 }
 
-/// What a module does, in one sentence.
+/// What a module does: the first sentence of its documentation.
 pub fn summary(entry: &Entry) -> String {
     let schema = (entry.schema)();
     let description = described(&schema).unwrap_or_default();
-    line(description.split("\n\n").next().unwrap_or_default())
+    let paragraph = line(description.split("\n\n").next().unwrap_or_default());
+    match paragraph.split_once(". ") {
+        Some((sentence, _)) => format!("{sentence}."),
+        None => paragraph,
+    }
 }
 
 fn one(entry: &Entry) -> String {
@@ -83,7 +87,7 @@ impl Table<'_> {
             let default = match (required(name), argument.get("default")) {
                 (true, _) => "required".to_owned(),
                 (false, None | Some(Json::Null)) => String::new(),
-                (false, Some(default)) => code(&default.to_string()),
+                (false, Some(default)) => chosen(default),
             };
             let mut said = vec![line(described(argument).unwrap_or_default())];
             said.extend(self.choices(argument));
@@ -102,8 +106,14 @@ impl Table<'_> {
 
     /// The schema that a reference names, or the schema itself.
     fn resolved<'s>(&'s self, schema: &'s Json) -> &'s Json {
-        let name = schema["$ref"].as_str().and_then(|text| text.strip_prefix("#/$defs/"));
-        name.and_then(|name| self.root["$defs"].get(name)).unwrap_or(schema)
+        let mut schema = schema;
+        // A definition that stands for another one alone is followed; a circle ends.
+        for _ in 0..DEPTH {
+            let name = schema["$ref"].as_str().and_then(|text| text.strip_prefix("#/$defs/"));
+            let Some(named) = name.and_then(|name| self.root["$defs"].get(name)) else { break };
+            schema = named;
+        }
+        schema
     }
 
     /// The alternatives of a schema without null, references resolved.
@@ -209,7 +219,7 @@ mod tests {
         assert!(text.starts_with("## sysctl\n\n"), "{text}");
         for part in [
             "| `name`, also `key` | text | required |",
-            "| `state` | `present` or `absent` | `\"present\"` |",
+            "| `state` | `present` or `absent` | `present` |",
             "`absent`: It is not.",
             "```yaml\n- name: ",
         ] {

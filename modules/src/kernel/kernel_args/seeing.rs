@@ -9,7 +9,8 @@ use super::lints::{self, Ground, Vendor};
 use super::plain::entry_lines;
 use super::shell::script::{Reading, Script};
 use super::token::Token;
-use crate::vocabulary::{Facts, HostPath, Kind, Look, Node, Read, Row, Seen, Stop};
+use crate::files::place::{self, known};
+use crate::vocabulary::{Facts, HostPath, Look, Read, Row, Seen, Stop, missing};
 
 const MKCONFIGS: [(&str, &str); 2] =
     [("/usr/sbin/grub-mkconfig", "grub-mkconfig"), ("/usr/sbin/grub2-mkconfig", "grub2-mkconfig")];
@@ -57,10 +58,6 @@ pub(super) struct Found {
     pub(super) ground: Ground,
 }
 
-fn path(text: &str) -> Result<HostPath, Stop> {
-    HostPath::new(text).map_err(Stop::failed)
-}
-
 /// What must be looked at: everything that can be named at once, then what patterns and links name.
 pub(super) fn reads(seen: &Facts, wanted: &[Token]) -> Vec<Read> {
     let mut reads = Vec::new();
@@ -101,16 +98,10 @@ pub(super) fn reads(seen: &Facts, wanted: &[Token]) -> Vec<Read> {
     reads
 }
 
+/// The reads of a text and, where it is a link, of what it leads to.
 fn follow(seen: &Facts, path: HostPath, reads: &mut Vec<Read>) {
-    let read = Read::text(&path);
-    if let Look::Seen(Seen::Node(Node { kind: Kind::Link { .. }, .. })) = seen.look(&read) {
-        match seen.resolve(&path) {
-            Ok(target) => reads.push(Read::text(&target)),
-            Err(Stop::Unread(more)) => reads.extend(more),
-            Err(_) => {}
-        }
-    }
-    reads.push(read);
+    reads.push(Read::text(&path));
+    reads.extend(missing(seen.resolve(&path)));
 }
 
 fn lscpu() -> Row {
@@ -126,12 +117,8 @@ fn kernel_config(release: &str) -> Row {
 /// # Errors
 /// Unread and late as facts say; a file that is there but cannot be read is a refusal, never "not there".
 pub(super) fn look(facts: &Facts, wanted: &[Token]) -> Result<Found, Stop> {
-    let unread: Vec<Read> =
-        reads(facts, wanted).into_iter().filter(|read| facts.look(read) == Look::Unread).collect();
-    if !unread.is_empty() {
-        return Err(Stop::Unread(unread));
-    }
-    if facts.stat(&path(OSTREE)?)?.is_some() {
+    facts.need(&reads(facts, wanted))?;
+    if facts.stat(&known(OSTREE)?)?.is_some() {
         return Err(Stop::failed(
             "this host is an ostree deployment, whose kernel line belongs to the deployment",
         )
@@ -154,10 +141,10 @@ pub(super) fn look(facts: &Facts, wanted: &[Token]) -> Result<Found, Stop> {
     }
     let mut block = None;
     for name in BLOCKS {
-        block = block.or(text(facts, &path(name)?)?);
+        block = block.or(text(facts, &known(name)?)?);
     }
     let references = references(facts, block.as_ref())?;
-    let running = facts.value(&path(RUNNING)?)?.unwrap_or_default();
+    let running = facts.value(&known(RUNNING)?)?.unwrap_or_default();
     Ok(Found {
         reading,
         real,
@@ -165,7 +152,7 @@ pub(super) fn look(facts: &Facts, wanted: &[Token]) -> Result<Found, Stop> {
         entries,
         rescue,
         block,
-        kernel_cmdline: text(facts, &path(KERNEL_CMDLINE)?)?,
+        kernel_cmdline: text(facts, &known(KERNEL_CMDLINE)?)?,
         references,
         running: Line::read(&running),
         ground: ground(facts, wanted)?,
@@ -174,18 +161,13 @@ pub(super) fn look(facts: &Facts, wanted: &[Token]) -> Result<Found, Stop> {
 
 /// A file's text with links followed; none where nothing is there.
 fn text(facts: &Facts, name: &HostPath) -> Result<Option<Text>, Stop> {
-    let real = facts.resolve(name)?;
-    match facts.node(&real)? {
-        None => Ok(None),
-        Some(node) => match node.bytes() {
-            Some(bytes) => Ok(Some(Text { path: real, bytes: bytes.as_slice().to_vec() })),
-            None => Err(Stop::failed(format!("{real} is no text file of at most 1 MiB"))),
-        },
-    }
+    let place = place::at(facts, name)?;
+    let bytes = place.bytes()?;
+    Ok(bytes.map(|bytes| Text { path: place.path, bytes: bytes.as_slice().to_vec() }))
 }
 
 fn scripts(facts: &Facts, real: &mut BTreeMap<String, HostPath>) -> Result<Reading, Stop> {
-    let mut names = vec![path(MAIN)?];
+    let mut names = vec![known(MAIN)?];
     names.extend(match mkconfig(facts)? {
         Some(Mkconfig { drop_ins: true, .. }) => facts.names(&format!("{DROP_INS}/*.cfg"))?,
         _ => Vec::new(),
@@ -202,7 +184,7 @@ fn scripts(facts: &Facts, real: &mut BTreeMap<String, HostPath>) -> Result<Readi
 
 fn mkconfig(facts: &Facts) -> Result<Option<Mkconfig>, Stop> {
     for (name, program) in MKCONFIGS {
-        if let Some(text) = text(facts, &path(name)?)? {
+        if let Some(text) = text(facts, &known(name)?)? {
             return Ok(Some(Mkconfig::read(program, &String::from_utf8_lossy(&text.bytes))));
         }
     }
@@ -216,7 +198,7 @@ fn signs(facts: &Facts, reading: &Reading) -> Result<Signs, Stop> {
     }
     let mut configs = Vec::new();
     for name in CONFIGS {
-        configs.extend(text(facts, &path(name)?)?);
+        configs.extend(text(facts, &known(name)?)?);
     }
     // RHEL 8 by EFI keeps the whole configuration there; elsewhere only a stub stands there.
     let mut efi = Vec::new();
@@ -232,12 +214,12 @@ fn signs(facts: &Facts, reading: &Reading) -> Result<Signs, Stop> {
         chosen.map(|text| (text.path.as_str().to_owned(), String::from_utf8_lossy(&text.bytes).into_owned()));
     Ok(Signs {
         mkconfig: mkconfig(facts)?,
-        update_grub: facts.stat(&path(UPDATE_GRUB)?)?.is_some(),
+        update_grub: facts.stat(&known(UPDATE_GRUB)?)?.is_some(),
         default_grub: reading.scripts.iter().any(|script| script.path == MAIN),
         grub_cfg,
         entries: 0,
-        kernel_cmdline: facts.node(&path(KERNEL_CMDLINE)?)?.is_some(),
-        proxmox: facts.stat(&path(PROXMOX)?)?.is_some(),
+        kernel_cmdline: facts.node(&known(KERNEL_CMDLINE)?)?.is_some(),
+        proxmox: facts.stat(&known(PROXMOX)?)?.is_some(),
         unified,
     })
 }
@@ -252,7 +234,7 @@ fn references(facts: &Facts, block: Option<&Text>) -> Result<BTreeMap<String, Ve
             }
         }
     }
-    if let Some(text) = text(facts, &path(TUNED)?)? {
+    if let Some(text) = text(facts, &known(TUNED)?)? {
         let script = Script { path: TUNED.to_owned(), bytes: text.bytes };
         let value = Reading::of(vec![script]).value("TUNED_BOOT_CMDLINE").map(|value| value.likely());
         if let Some(value) = value.filter(|value| !value.trim().is_empty()) {
@@ -265,7 +247,7 @@ fn references(facts: &Facts, block: Option<&Text>) -> Result<BTreeMap<String, Ve
 fn ground(facts: &Facts, wanted: &[Token]) -> Result<Ground, Stop> {
     let mut ground = Ground::default();
     if lints::asks_cpus(wanted) {
-        let present = facts.value(&path(PRESENT)?)?;
+        let present = facts.value(&known(PRESENT)?)?;
         let cpus = present.and_then(|text| crate::shape::CpuList::parse(&text).ok());
         ground.cpus = cpus.and_then(|cpus| cpus.iter().last()).map(|last| last + 1);
     }
@@ -281,7 +263,7 @@ fn ground(facts: &Facts, wanted: &[Token]) -> Result<Ground, Stop> {
         ground.vendor = vendor.and_then(|field| field.get("data")?.as_str()).map(Vendor::named);
     }
     if lints::asks_config(wanted)
-        && let Some(release) = facts.value(&path(RELEASE)?)?
+        && let Some(release) = facts.value(&known(RELEASE)?)?
         && let Ok(output) = facts.output(&kernel_config(&release))
         && output.status < 2
     {
