@@ -105,10 +105,11 @@ impl Hugepages {
         let mut reads: Vec<Read> = paths.iter().map(Read::text).collect();
         reads.push(Read::Glob("/sys/kernel/mm/hugepages/*".to_owned()));
         if self.persist {
-            match self.setting() {
-                Some(setting) => reads.extend(setting.first_reads()?),
-                None => reads.extend(tmpfiles::first_reads()?),
+            // Which of the two keeps it is known only when the page size of the kernel is.
+            if let Some(setting) = self.setting() {
+                reads.extend(setting.first_reads()?);
             }
+            reads.extend(tmpfiles::first_reads()?);
         }
         Ok(reads)
     }
