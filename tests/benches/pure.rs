@@ -64,8 +64,14 @@ fn ten_thousand(yaml: bool) -> String {
         for host in 0..100 {
             let name = group * 100 + host;
             let _ = match yaml {
-                true => writeln!(text, "        osd{name:05}:\n          ansible_host: 10.{group}.0.{host}\n          osd_count: {}", host % 24),
-                false => writeln!(text, "osd{name:05} ansible_host=10.{group}.0.{host} osd_count={}", host % 24),
+                true => writeln!(
+                    text,
+                    "        osd{name:05}:\n          ansible_host: 10.{group}.0.{host}\n          osd_count: {}",
+                    host % 24
+                ),
+                false => {
+                    writeln!(text, "osd{name:05} ansible_host=10.{group}.0.{host} osd_count={}", host % 24)
+                }
             };
         }
     }
@@ -87,7 +93,8 @@ fn planning(bench: &mut Criterion) {
     let inventory = inventory("hosts.ini", hosts);
     let plays = vec![inventory.hosts().collect::<Vec<_>>()];
     let templates = Templates::new(TemplateWorld::default());
-    let scene = Scene::new(playbook, "/".into(), loader, templates, inventory, plays.clone(), Asked::default());
+    let scene =
+        Scene::new(playbook, "/".into(), loader, templates, inventory, plays.clone(), Asked::default());
     let seen: BTreeMap<Read, Seen> = (0..FILES)
         .flat_map(|file| {
             let path = HostPath::new(&format!("/etc/sysctl.d/{file}.conf")).unwrap();
@@ -123,7 +130,8 @@ fn folding(bench: &mut Criterion) {
     let steps: Vec<(TaskId, Step)> = (0..100_000_u32)
         .map(|number| {
             let path = HostPath::new(&format!("/etc/sysctl.d/{}.conf", number % 100)).unwrap();
-            let image = Image::File { content: Content::Bytes(number.to_string().into()), meta: Meta::default() };
+            let image =
+                Image::File { content: Content::Bytes(number.to_string().into()), meta: Meta::default() };
             (TaskId(number), Step::put(Claim::file(&path), path, Seen::Absent, image))
         })
         .collect();
