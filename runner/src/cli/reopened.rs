@@ -106,7 +106,7 @@ pub fn reopen(run: &str, hosts: &HostOptions, links: &LinkOptions) -> Result<Reo
         None
     };
     let lab =
-        tunerun::lab::Lab::attach(std::path::Path::new(super::rehearsal::LABS), "lab").ok().map(Arc::new);
+        tunerun::lab::Lab::attach(&super::rehearsal::labs(), "lab").ok().map(Arc::new);
     let forks = Arc::new(Semaphore::new(usize::from(links.forks)));
     let links = Links::new(Defaults::new(home(), user(), agent), Arc::new(NoSecrets), lab, becoming);
     let closed = journaled.entries.iter().any(|entry| matches!(entry.record, Record::Closed { .. }));
