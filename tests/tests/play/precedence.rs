@@ -1,0 +1,1 @@
+//! Every level of variables against Ansible's order.
