@@ -83,6 +83,8 @@ pub struct HostState {
     pub name: String,
     /// Its number there.
     pub id: HostId,
+    /// The host itself, as the user that logs in.
+    pub login: Target,
     /// What was seen, by target: tasks may be delegated to other hosts.
     pub known: BTreeMap<Target, Known>,
     /// What was done, by task.
@@ -97,6 +99,7 @@ impl HostState {
         Self {
             name: name.to_owned(),
             id,
+            login: Target { host: name.to_owned(), user: Acting::Login },
             known: BTreeMap::new(),
             ran: HashMap::new(),
             batches: HashMap::new(),

@@ -66,7 +66,8 @@ impl Bed {
         let mut command = Command::new(tunerun());
         command.args(["play", "site.yml", "-i", "hosts.yml", "--runs"]).arg(self.dir.join("runs"));
         let output = command.args(arguments).current_dir(&self.dir).stdin(Stdio::null()).output().unwrap();
-        let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(&*self.dir.to_string_lossy(), "DIR");
+        let shown =
+            |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(&*self.dir.to_string_lossy(), "DIR");
         Done {
             code: output.status.code().unwrap_or(-1),
             out: shown(&output.stdout),

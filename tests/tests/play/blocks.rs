@@ -66,8 +66,8 @@ fn blocks_hand_down_and_nest() {
         - fail: {msg: inner}
           ignore_errors: true
       vars: {q: 2}
-    - name: no
-      debug: {msg: no}
+    - name: nay
+      debug: {msg: x}
       when: p == 2
     - command: /bin/false
   vars: {p: 1, q: 1}
@@ -82,7 +82,7 @@ fn blocks_hand_down_and_nest() {
     done.ok();
     assert_eq!(done.said("a", "t"), ["1 3"]);
     assert_eq!(done.said("a", "deep"), ["command 1"]);
-    assert!(done.said("a", "no").is_empty());
+    assert!(done.said("a", "nay").is_empty());
 }
 
 #[test]

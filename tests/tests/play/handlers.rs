@@ -18,13 +18,20 @@ fn says(name: &str, more: &str) -> String {
 #[test]
 fn handlers_run_once_in_their_own_order_and_only_on_change() {
     let bed = Bed::one();
-    let handlers = says("one", "") + &says("two", "  listen: both\n") + &says("three", "  listen: [both, other]\n") + &says("four", "");
+    let handlers = says("one", "")
+        + &says("two", "  listen: both\n")
+        + &says("three", "  listen: [both, other]\n")
+        + &says("four", "");
     let tasks = "- copy: {dest: \"{{ root }}/x\", content: x}\n  notify: [both, one]\n- copy: {dest: \"{{ root }}/y\", content: y}\n  notify: one\n- copy: {dest: \"{{ root }}/y\", content: y}\n  notify: four";
     let text = play(tasks, &handlers, "");
     bed.play(&text).ok();
     assert_eq!(bed.got("a/log").as_deref(), Some("one\ntwo\nthree\n"));
     bed.play(&text).ok();
-    assert_eq!(bed.got("a/log").as_deref(), Some("one\ntwo\nthree\n"), "nothing changed, so nobody is notified");
+    assert_eq!(
+        bed.got("a/log").as_deref(),
+        Some("one\ntwo\nthree\n"),
+        "nothing changed, so nobody is notified"
+    );
 }
 
 #[test]
@@ -85,7 +92,11 @@ fn handlers_have_conditions_blocks_and_includes() {
 #[test]
 fn handlers_run_after_each_section() {
     let bed = Bed::one();
-    let text = play("- shell: echo task >> {{ root }}/log\n  notify: one", &says("one", ""), "  pre_tasks:\n    - shell: echo pre >> {{ root }}/log\n      notify: one\n  post_tasks:\n    - shell: echo post >> {{ root }}/log\n");
+    let text = play(
+        "- shell: echo task >> {{ root }}/log\n  notify: one",
+        &says("one", ""),
+        "  pre_tasks:\n    - shell: echo pre >> {{ root }}/log\n      notify: one\n  post_tasks:\n    - shell: echo post >> {{ root }}/log\n",
+    );
     bed.play(&text).ok();
     assert_eq!(bed.got("a/log").as_deref(), Some("pre\none\ntask\none\npost\n"));
 }

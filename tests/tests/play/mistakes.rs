@@ -14,15 +14,24 @@ fn refused(tasks: &str, words: &[&str]) {
 
 #[test]
 fn undefined_variables() {
-    refused("- copy: {dest: \"{{ root }}/x\", content: \"{{ swapines }}\"}\n  vars: {swappiness: 1}", &["swapines", "swappiness", "site.yml:5:"]);
+    refused(
+        "- copy: {dest: \"{{ root }}/x\", content: \"{{ swapines }}\"}\n  vars: {swappiness: 1}",
+        &["swapines", "swappiness", "site.yml:5:"],
+    );
     refused("- debug: {msg: \"{{ a_map.missing }}\"}\n  vars: {a_map: {p: 1}}", &["missing", "site.yml:5:"]);
     refused("- debug: {msg: x}\n  when: nothing == 1", &["nothing", "site.yml:6:"]);
 }
 
 #[test]
 fn wrong_kinds_of_values() {
-    refused("- copy: {dest: \"{{ root }}/x\", content: x, mode: \"{{ 'rwx-no' }}\"}", &["mode", "site.yml:5:"]);
-    refused("- file: {path: \"{{ root }}/x\", state: \"{{ 'folder' }}\"}", &["folder", "directory", "site.yml:5:"]);
+    refused(
+        "- copy: {dest: \"{{ root }}/x\", content: x, mode: \"{{ 'rwx-no' }}\"}",
+        &["mode", "site.yml:5:"],
+    );
+    refused(
+        "- file: {path: \"{{ root }}/x\", state: \"{{ 'folder' }}\"}",
+        &["folder", "directory", "site.yml:5:"],
+    );
     refused("- file: {path: \"{{ root }}/x\", sate: directory}", &["sate", "state", "site.yml:5:"]);
     refused("- sysctl: {name: vm.swappiness, value: \"{{ {'p': 1} }}\"}", &["value", "site.yml:5:"]);
 }
@@ -41,7 +50,9 @@ fn missing_files_and_roles() {
 fn a_template_file_with_a_mistake_is_told_with_its_line() {
     let bed = Bed::one();
     bed.file("templates/t.j2", "one\n{{ swapines }}\n");
-    let done = bed.tasks("- copy: {dest: \"{{ root }}/x\", content: x}\n- template: {src: t.j2, dest: \"{{ root }}/y\"}");
+    let done = bed.tasks(
+        "- copy: {dest: \"{{ root }}/x\", content: x}\n- template: {src: t.j2, dest: \"{{ root }}/y\"}",
+    );
     assert_ne!(done.code, 0);
     done.says("swapines").says("t.j2:2:");
     assert_eq!(bed.names("a"), Vec::<String>::new());

@@ -50,7 +50,7 @@ fn conditions_on_results() {
     - "{{ v.changed }}""#,
     );
     done.ok();
-    assert_eq!(done.said("a", "t"), ["3 False False True", "True False", "1 False True", "True"]);
+    assert_eq!(done.said("a", "t"), ["3 False False True", "True False", "1 False True", "true"]);
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn a_task_in_check_mode_changes_nothing_and_says_what_it_would() {
         "- copy: {dest: \"{{ root }}/x\", content: x}\n  check_mode: true\n  register: r\n- name: t\n  debug: {msg: \"{{ r is changed }}\"}\n- copy: {dest: \"{{ root }}/y\", content: y}\n  when: r is changed",
     );
     done.ok();
-    assert_eq!(done.said("a", "t"), ["True"]);
+    assert_eq!(done.said("a", "t"), ["true"]);
     assert_eq!(bed.names("a"), ["y"]);
 }
 
@@ -184,6 +184,8 @@ fn omit_drops_an_argument() {
     let tasks = "- copy: {dest: \"{{ root }}/x\", content: x, mode: \"{{ nothing | default(omit) }}\"}\n- copy: {dest: \"{{ root }}/y\", content: y, mode: \"{{ m | default(omit) }}\"}\n  vars: {m: '0600'}";
     bed.tasks(tasks).ok();
     use std::os::unix::fs::PermissionsExt as _;
-    let mode = |name: &str| std::fs::metadata(bed.dir.join("roots/a").join(name)).unwrap().permissions().mode() & 0o777;
+    let mode = |name: &str| {
+        std::fs::metadata(bed.dir.join("roots/a").join(name)).unwrap().permissions().mode() & 0o777
+    };
     assert_eq!((mode("x"), mode("y")), (0o644, 0o600));
 }

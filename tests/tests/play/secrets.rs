@@ -65,5 +65,5 @@ fn answers_to_private_prompts_are_secret() {
     let done = bed.call(&["--yes", "-e", &format!("word={WORD}"), "-e", "plain=given"]);
     done.ok().never_says(WORD);
     assert_eq!(done.said("a", "t"), ["given"]);
-    bed.call(&["--yes"]).ended(13).says("-e word=");
+    bed.call(&["--yes"]).ended(16).says("-e word=");
 }

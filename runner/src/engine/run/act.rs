@@ -22,6 +22,10 @@ impl HostRun {
         planned: &[Planned],
         group: Group,
     ) -> Result<Result<Applied, HostEnd>, JournalError> {
+        let scene = Arc::clone(&self.scene);
+        let _acts = scene.acts();
+        let links = Arc::clone(&self.links);
+        let _permit = links.permit().await;
         if let Some(delay) = group.delay {
             tokio::time::sleep(Duration::from_secs_f64(delay.clamp(0.0, 86_400.0))).await;
         }

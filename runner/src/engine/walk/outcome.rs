@@ -41,6 +41,8 @@ pub struct Planned {
     pub secret: bool,
     /// How long the host may work on it, in seconds.
     pub timeout: Option<u64>,
+    /// The failure that was ignored or handled, where it failed.
+    pub failure: Option<Box<Diagnostic>>,
     /// What it comes to.
     pub what: What,
 }
@@ -110,6 +112,8 @@ pub struct Ran {
     pub error: Option<String>,
     /// Why it was left out.
     pub skipped: Option<String>,
+    /// Whether it was asked while planning.
+    pub probed: bool,
     /// Variables that it sets.
     pub sets: Vec<(String, Json, bool)>,
     /// How often it was tried.
