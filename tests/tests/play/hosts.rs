@@ -174,3 +174,28 @@ fn facts_are_read_where_they_are_named() {
     assert_eq!(done.said("a", "t"), ["True True none"]);
     assert!(bed.got("a/f").unwrap().ends_with(" Linux Linux\n"));
 }
+
+#[test]
+fn tasks_become_somebody_else() {
+    if !tests::program::is_root("becoming another user") {
+        return;
+    }
+    let bed = Bed::one();
+    let done = bed.tasks(
+        r#"- command: id -un
+  become: true
+  become_user: nobody
+  become_method: su
+  become_flags: -s /bin/sh
+  register: who
+- command: id -un
+  become: true
+  become_user: root
+  become_method: sudo
+  register: same
+- name: t
+  debug: {msg: "{{ who.stdout }} {{ same.stdout }}"}"#,
+    );
+    done.ok();
+    assert_eq!(done.said("a", "t"), ["nobody root"]);
+}

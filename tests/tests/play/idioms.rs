@@ -136,3 +136,77 @@ fn nested_volumes_and_guards() {
     assert_eq!(done.said("a", "t"), ["vg0/p 1", "vg0/q 100%FREE"]);
     assert_eq!(done.said("a", "when"), ["last"]);
 }
+
+/// The playbooks of the benchmark: one written out, one with a loop, one with facts first. All leave the same.
+#[test]
+fn the_loop_and_the_facts_leave_what_the_written_out_playbook_leaves() {
+    let bench = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("bench/play/ansible");
+    let leaves = |name: &str| {
+        let bed = Bed::one();
+        let root = bed.dir.join("roots/a");
+        let folders = [
+            "etc/sysctl.d",
+            "etc/default",
+            "etc/udev/rules.d",
+            "etc/modprobe.d",
+            "etc/security/limits.d",
+            "usr/local/lib",
+        ];
+        for folder in folders {
+            std::fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        std::fs::write(
+            root.join("etc/default/grub"),
+            "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\nGRUB_CMDLINE_LINUX=\"\"\n",
+        )
+        .unwrap();
+        std::fs::write(root.join("etc/crontab"), "x\n").unwrap();
+        let text = |path: &str| std::fs::read_to_string(bench.join(path)).unwrap();
+        // Paths of the host become paths below its folder; what begins with a template must be quoted.
+        let quoted = |text: String| -> String {
+            let line = |line: &str| match line.split_once(": ") {
+                Some((key, value)) if value.starts_with("/etc/") || value.starts_with("/usr/") => {
+                    format!("{key}: \"{{{{ root }}}}{value}\"")
+                }
+                _ => line.to_owned(),
+            };
+            text.lines()
+                .map(|text| line(text) + "\n")
+                .collect::<String>()
+                .replace("hosts: storage", "hosts: all")
+        };
+        for file in ["site.yml", "site-loop.yml", "site-facts.yml"] {
+            bed.file(&format!("ansible/{file}"), &quoted(text(file)));
+        }
+        bed.file("ansible/vars.yml", &text("vars.yml")).file("blob.bin", &"blob\n".repeat(1000));
+        for entry in std::fs::read_dir(bench.join("templates")).unwrap().flatten() {
+            let name = entry.file_name().into_string().unwrap();
+            bed.file(&format!("ansible/templates/{name}"), &text(&format!("templates/{name}")));
+        }
+        bed.file("site.yml", &format!("- import_playbook: ansible/{name}\n"));
+        bed.call(&["--yes"]).ok();
+        bed.call(&["--check", "--detailed-exitcode"]).ok();
+        let mut files = Vec::new();
+        gather(&root, &mut files);
+        files.sort();
+        let files: Vec<(String, String)> = files
+            .into_iter()
+            .map(|(path, text)| (path.replace(&*root.to_string_lossy(), ""), text))
+            .collect();
+        files
+    };
+    let site = leaves("site.yml");
+    assert!(site.len() > 8, "{site:?}");
+    assert_eq!(leaves("site-loop.yml"), site);
+    assert_eq!(leaves("site-facts.yml"), site);
+}
+
+fn gather(folder: &std::path::Path, files: &mut Vec<(String, String)>) {
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        if entry.path().is_dir() {
+            gather(&entry.path(), files);
+        } else {
+            files.push((entry.path().display().to_string(), std::fs::read_to_string(entry.path()).unwrap()));
+        }
+    }
+}

@@ -46,10 +46,13 @@ impl HostRun {
             }
         };
         let late = self.await_goal(&group).await;
-        self.absorb(&batch);
-        self.owed.extend(group.owed.iter().cloned());
-        for activation in &group.owed {
-            journal.note(Record::Owed { host: self.state.name.clone(), activation: activation.clone() })?;
+        if !report.nothing_was_written() {
+            self.absorb(&batch);
+            self.owed.extend(group.owed.iter().cloned());
+            for activation in &group.owed {
+                journal
+                    .note(Record::Owed { host: self.state.name.clone(), activation: activation.clone() })?;
+            }
         }
         self.learn(&group.target, &batch, &report);
         let keys = self.results(planned, &group, &batch, &report, late);
@@ -109,7 +112,9 @@ impl HostRun {
             }
         };
         journal.note(Record::Done { host: host.clone(), batch: number, report: report.clone() })?;
-        if let Some(problem) = unwritten(&report, &host) {
+        if report.unstaged_step.is_none()
+            && let Some(problem) = unwritten(&report, &host)
+        {
             self.trouble(Some(&planned[group.members[0]]), problem);
             return Ok(Err(HostEnd::Failed));
         }
@@ -201,6 +206,7 @@ impl HostRun {
                     continue;
                 }
                 match report.verdict(batch, index) {
+                    _ if report.unstaged_step == Some(index) => error = error.or(report.unstaged.clone()),
                     Verdict::Proven => {}
                     Verdict::NotReached => reached = false,
                     Verdict::Failed(words) => error = error.or(Some(words)),

@@ -309,15 +309,25 @@ impl HostRun {
 fn judged_bad(planned: &[Planned], keys: &[String]) -> Option<(Box<Diagnostic>, bool)> {
     planned.iter().filter(|task| keys.contains(&task.key)).find_map(|task| match &task.what {
         What::Failed(problem) => Some((problem.clone(), false)),
+        // What is held until `always` or forced handlers are over is told then.
+        What::Done { failed: true, .. } if held(planned, &task.key) => {
+            let words = format!("`{}` failed; what runs in any case comes first", task.title);
+            Some((Box::new(Diagnostic::warning(words, None)), true))
+        }
         What::Done { failed: true, .. } => {
             let words = match &task.failure {
                 Some(problem) => problem.message.clone(),
                 None => "it failed".to_owned(),
             };
-            let mut problem = Diagnostic::warning(words, task.span.clone());
+            let span = (!task.secret).then(|| task.span.clone());
+            let mut problem = Diagnostic::warning(words, span);
             problem.notes.push("the playbook handles this failure".to_owned());
             Some((Box::new(problem), true))
         }
         _ => None,
     })
+}
+
+fn held(planned: &[Planned], key: &str) -> bool {
+    planned.iter().any(|task| task.key.strip_suffix('!') == Some(key))
 }

@@ -171,8 +171,8 @@ impl super::scene::Scene {
             return Ok(Arc::clone(layer));
         }
         let (text, secret) = self.plain(path).map_err(|why| Diagnostic::error(why, None))?;
-        let node = crate::yaml::parse_one(&Source::new(path.to_owned(), text))
-            .map_err(|mut problems| problems.swap_remove(0))?;
+        let source = if secret { Source::secret(path, text) } else { Source::new(path, text) };
+        let node = crate::yaml::parse_one(&source).map_err(|mut problems| problems.swap_remove(0))?;
         if !node.is_null() && node.as_map().is_none() {
             let message = format!("a file of variables should hold a mapping; it holds {}", node.kind());
             return Err(Diagnostic::error(message, node.span).help("write `name: value` lines"));

@@ -195,11 +195,12 @@ impl Walker<'_> {
 
     pub(super) fn failed(&mut self, frame: &Frame<'_>, problem: Diagnostic) -> Inst {
         let problem = if frame.secret {
-            Diagnostic {
-                message: "this task failed; its words are hidden by `no_log`".into(),
-                notes: Vec::new(),
-                ..problem
-            }
+            // Not even its lines in the playbook: the secret may be written there.
+            let place = problem.span.as_ref().map(|span| format!(" at {span}")).unwrap_or_default();
+            Diagnostic::error(
+                format!("the task{place} failed; its words are hidden, a secret is in it"),
+                None,
+            )
         } else {
             problem
         };
@@ -463,7 +464,11 @@ impl Walker<'_> {
                     verdict.result.get(name).and_then(Json::as_str).unwrap_or_default().to_owned()
                 };
                 let words = [said("msg"), said("stderr"), said("stdout")];
-                words.into_iter().find(|words| !words.is_empty()).unwrap_or_else(|| "it failed".to_owned())
+                let status = verdict.result.get("rc").and_then(Json::as_i64);
+                words.into_iter().find(|words| !words.is_empty()).unwrap_or_else(|| match status {
+                    Some(status) => format!("it ended with status {status}"),
+                    None => "it failed".to_owned(),
+                })
             }
         };
         let mut problem = Diagnostic::error(words, frame.task.action.span.clone());

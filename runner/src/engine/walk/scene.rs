@@ -226,6 +226,7 @@ impl Shared {
     fn var(&self, var: &crate::inventory::InventoryVar) -> Var {
         let mut turned = self.layers.of_json(var.value.clone());
         turned.trusted &= var.trusted;
+        turned.secret |= var.origin.source.secret;
         turned.at(var.origin.clone())
     }
 
