@@ -4,4 +4,5 @@ pub mod diagnostic;
 pub mod event;
 pub mod paint;
 pub mod plan;
+pub mod reference;
 pub mod terminal;
