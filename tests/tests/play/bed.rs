@@ -63,8 +63,13 @@ impl Bed {
 
     /// Runs the program on `site.yml`.
     pub fn call(&self, arguments: &[&str]) -> Done {
+        self.call_on("hosts.yml", arguments)
+    }
+
+    /// Runs the program on `site.yml` with another inventory.
+    pub fn call_on(&self, inventory: &str, arguments: &[&str]) -> Done {
         let mut command = Command::new(tunerun());
-        command.args(["play", "site.yml", "-i", "hosts.yml", "--runs"]).arg(self.dir.join("runs"));
+        command.args(["play", "site.yml", "-i", inventory, "--runs"]).arg(self.dir.join("runs"));
         let output = command.args(arguments).current_dir(&self.dir).stdin(Stdio::null()).output().unwrap();
         let shown =
             |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(&*self.dir.to_string_lossy(), "DIR");

@@ -100,12 +100,12 @@ fn wanted(absent: &[&str]) -> String {
 #[test]
 fn every_level_has_ansibles_rank() {
     let bed = bed();
-    let done = bed.call(&["-i", "inv", "--yes"]);
+    let done = bed.call_on("inv", &["--yes"]);
     done.ok();
     assert_eq!(done.said("a", "pre"), [wanted(&["block_vars", "role_params", "include_params", "extra"])]);
     assert_eq!(done.said("a", "r : t"), [wanted(&["include_params", "extra"])]);
     assert_eq!(done.said("a", "r : u"), [wanted(&["block_vars", "extra"])]);
-    let done = bed.call(&["-i", "inv", "--yes", "-e", "@extra.yml"]);
+    let done = bed.call_on("inv", &["--yes", "-e", "@extra.yml"]);
     done.ok();
     assert_eq!(done.said("a", "r : t"), [wanted(&["include_params"])]);
 }

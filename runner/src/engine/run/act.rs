@@ -222,7 +222,8 @@ impl HostRun {
             }
             let tries = self.state.ran.get(&task.key).map_or(0, |ran| ran.tries) + 1;
             let changed = !change.steps.is_empty();
-            let ran = Ran { result: change.result.clone(), answer, changed, error, tries, ..Ran::default() };
+            let (result, secret) = (change.result.clone(), task.secret);
+            let ran = Ran { result, answer, changed, error, tries, secret, ..Ran::default() };
             self.state.ran.insert(task.key.clone(), ran);
             keys.push(task.key.clone());
         }

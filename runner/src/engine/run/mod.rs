@@ -262,7 +262,7 @@ impl HostRun {
                     };
                     let changed = result.get("changed").and_then(serde_json::Value::as_bool).unwrap_or(false);
                     let verdict = Some(Judged { result: result.clone(), changed, failed: false });
-                    Ran { result: result.clone(), sets, verdict, ..Ran::default() }
+                    Ran { result: result.clone(), sets, verdict, secret: task.secret, ..Ran::default() }
                 }
                 _ => continue,
             };

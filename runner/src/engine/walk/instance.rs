@@ -88,6 +88,7 @@ impl Walker<'_> {
         }
         let mut tries = 0;
         if let Some(ran) = self.state.ran.get(key).cloned() {
+            frame.secret |= ran.secret;
             match self.replayed(&frame, ran) {
                 Replayed::Done(inst) => return Ok(*inst),
                 Replayed::Again(tried) => tries = tried,
@@ -550,7 +551,10 @@ impl Walker<'_> {
             Ok(verdict) if verdict.failed => self.failed_by(&frame, verdict, None),
             Ok(verdict) => {
                 let (result, changed) = (verdict.result.clone(), verdict.changed);
-                self.state.ran.insert(frame.key.clone(), Ran { verdict: Some(verdict), probed: true, ..ran });
+                self.state.ran.insert(
+                    frame.key.clone(),
+                    Ran { verdict: Some(verdict), probed: true, secret: frame.secret, ..ran },
+                );
                 self.planned_in(&frame, What::Probed { result: result.clone() });
                 Inst { secret: frame.secret, ..Inst::known(result, changed) }
             }

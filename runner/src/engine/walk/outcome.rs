@@ -114,6 +114,8 @@ pub struct Ran {
     pub skipped: Option<String>,
     /// Whether it was asked while planning.
     pub probed: bool,
+    /// Whether a secret was in its arguments: so one is in its result.
+    pub secret: bool,
     /// Variables that it sets.
     pub sets: Vec<(String, Json, bool)>,
     /// How often it was tried.
