@@ -89,6 +89,8 @@ pub struct HostState {
     pub known: BTreeMap<Target, Known>,
     /// What was done, by task.
     pub ran: HashMap<Key, Ran>,
+    /// Whether the walk proves what was done: tasks are asked again on what is there.
+    pub proving: bool,
     /// How many batches were prepared, by host.
     pub batches: HashMap<String, u32>,
 }
@@ -102,6 +104,7 @@ impl HostState {
             login: Target { host: name.to_owned(), user: Acting::Login },
             known: BTreeMap::new(),
             ran: HashMap::new(),
+            proving: false,
             batches: HashMap::new(),
         }
     }

@@ -85,3 +85,25 @@ fn waits_for_a_file() {
     let done = bed.tasks("- wait_for: {path: \"{{ root }}/never\", timeout: 1, sleep: 1}");
     assert_ne!(done.code, 0);
 }
+
+#[test]
+fn tasks_that_fight_are_told_in_the_plan() {
+    let bed = Bed::one();
+    bed.file("site.yml", &on_all("- copy: {dest: \"{{ root }}/x\", content: \"one\\n\"}\n- lineinfile: {path: \"{{ root }}/x\", line: two, regexp: '^one'}\n- copy: {dest: \"{{ root }}/y\", content: y}\n- file: {path: \"{{ root }}/y\", mode: '0600'}\n- lineinfile: {path: \"{{ root }}/z\", line: p, create: true}\n- lineinfile: {path: \"{{ root }}/z\", line: q}"));
+    let done = bed.call(&["--check"]);
+    done.ok().says("undoes what this task asks for");
+    assert_eq!(done.out.matches("undoes").count(), 1, "{}", done.out);
+}
+
+#[test]
+fn what_something_else_changes_meanwhile_is_not_proven() {
+    let bed = Bed::one();
+    let done = bed.tasks("- copy: {dest: \"{{ root }}/x\", content: one}\n- shell: echo two > {{ root }}/x\n- copy: {dest: \"{{ root }}/y\", content: one}");
+    assert_ne!(done.code, 0);
+    done.says("is not what was asked for").says("site.yml:4:");
+    let bed = Bed::one();
+    let done = bed.tasks("- copy: {dest: \"{{ root }}/x\", content: one}\n- shell: echo two > {{ root }}/x\n  ignore_errors: true");
+    done.ended(1).says("is not as it asked for").says("site.yml:4:");
+    let bed = Bed::one();
+    bed.tasks("- copy: {dest: \"{{ root }}/x\", content: one}\n- copy: {dest: \"{{ root }}/x\", content: two}\n- file: {path: \"{{ root }}/x\", mode: '0600'}\n- file: {path: \"{{ root }}/z\", state: touch}").ok();
+}

@@ -223,7 +223,8 @@ impl HostRun {
             let tries = self.state.ran.get(&task.key).map_or(0, |ran| ran.tries) + 1;
             let changed = !change.steps.is_empty();
             let (result, secret) = (change.result.clone(), task.secret);
-            let ran = Ran { result, answer, changed, error, tries, secret, ..Ran::default() };
+            let claims = change.steps.iter().map(|step| step.claim.clone()).collect();
+            let ran = Ran { result, answer, changed, error, tries, secret, claims, ..Ran::default() };
             self.state.ran.insert(task.key.clone(), ran);
             keys.push(task.key.clone());
         }

@@ -21,7 +21,12 @@ impl HostRun {
     ) -> Result<HostEnd, JournalError> {
         let title = None;
         self.tell(Event::Trouble { host: self.state.name.clone(), title, problem: *problem });
-        let Applied { target, past, .. } = applied;
+        let Applied { target, past, keys } = applied;
+        for key in keys {
+            if let Some(ran) = self.state.ran.get_mut(&key) {
+                ran.undone = true;
+            }
+        }
         let goes_back = |folded: &modules::fold::Folded| {
             !matches!(
                 folded.step.back,

@@ -306,7 +306,12 @@ impl Walker<'_> {
             called.planner.plan(facts)
         };
         match planned {
-            Ok(change) => self.changed(frame, change, tries),
+            Ok(change) => {
+                if change.answer.is_none() && change.wait.is_none() {
+                    self.keep(&frame, called.planner, Vec::new());
+                }
+                self.changed(frame, change, tries)
+            }
             Err(Stop::Unread(reads)) => {
                 self.out.want(&frame.target.clone(), reads);
                 self.late(&frame, "the host is looked at")
@@ -322,7 +327,7 @@ impl Walker<'_> {
                 let span = node.map_or(&frame.task.action.span, |node| &node.span);
                 let mut problem = Diagnostic::error(refusal.why, span.clone());
                 problem.help = refusal.way_out;
-                self.failed(&frame, problem)
+                self.mistaken(&frame, problem)
             }
         }
     }
@@ -594,9 +599,13 @@ impl Walker<'_> {
         self.take(frame.task, &ran.sets);
         ran.verdict = Some(verdict.clone());
         let (sets, error, probed) = (ran.sets.clone(), ran.error.clone(), ran.probed);
+        let (claims, answer, undone) = (ran.claims.clone(), ran.answer.clone(), ran.undone);
         self.state.ran.insert(frame.key.clone(), ran);
         if verdict.failed {
             return Replayed::Done(Box::new(self.failed_by(frame, verdict, error.as_deref())));
+        }
+        if self.state.proving && !probed && !undone && answer.is_none() && !self.prove(frame, claims) {
+            return Replayed::Done(Box::new(self.unknown_in(frame, Unknown::Late("its proof".to_owned()))));
         }
         if probed {
             self.planned_in(frame, What::Probed { result: verdict.result.clone() });
@@ -606,6 +615,30 @@ impl Walker<'_> {
         }
         let inst = Inst { secret: frame.secret, sets, ..Inst::known(verdict.result, verdict.changed) };
         Replayed::Done(Box::new(inst))
+    }
+
+    /// Keeps a task that was done, to ask it again on what is there now. False where its arguments need a fact first.
+    fn prove(&mut self, frame: &Frame<'_>, claims: Vec<modules::vocabulary::Claim>) -> bool {
+        let Some(entry) = modules::find(&frame.task.action.module) else { return true };
+        let Ok(target) = self.target(frame) else { return true };
+        let scope = self.scope(Some(frame.task), frame.locals.clone());
+        if scope.flag(frame.task.settings.check_mode.as_ref(), false).unwrap_or(true) {
+            return true;
+        }
+        let called = self.scope(Some(frame.task), frame.locals.clone()).called(frame.task, entry);
+        match called {
+            Ok(called) => {
+                let frame = Frame { target, locals: Vec::new(), key: String::new(), label: None, ..*frame };
+                self.keep(&frame, called.planner, claims);
+                true
+            }
+            Err(Unknown::Fact(name)) => {
+                self.want_fact(&name);
+                false
+            }
+            // What it was asked with is gone: its own look in the batch is its proof.
+            Err(_) => true,
+        }
     }
 
     /// Whether the tries are over: the goal is met, or it is given up.

@@ -47,6 +47,8 @@ pub(super) struct Walker<'w> {
     pub guards: u32,
     /// Whether hosts wait for one another after each task.
     lockstep: bool,
+    /// Tasks that are asked again at the end.
+    pub(super) kept: Vec<super::fights::Kept>,
     /// Roles that ran already in this play.
     roles_run: HashSet<Arc<str>>,
     started: bool,
@@ -74,6 +76,7 @@ pub fn walk(scene: &Scene, state: &mut HostState, last: usize) -> Walked {
         batch: Vec::new(),
         guards: 0,
         lockstep: false,
+        kept: Vec::new(),
         roles_run: HashSet::new(),
         started: scene.start.is_none(),
         failure: None,
@@ -93,6 +96,7 @@ pub fn walk(scene: &Scene, state: &mut HostState, last: usize) -> Walked {
         }
         walker.fence += 1;
     }
+    walker.ask_again();
     scene.publish(&walker.state.name, walker.live.made);
     walker.out
 }

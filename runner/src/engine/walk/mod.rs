@@ -4,6 +4,7 @@
 //! each look and after each batch, always from the start: so a plan, a check and a run are the same code.
 mod args;
 mod decide;
+mod fights;
 mod flush;
 mod hosts;
 mod hostvars;
