@@ -62,7 +62,7 @@ pub fn fleet<'a>(hosts: impl IntoIterator<Item = (&'a str, &'a Walked)>, diff: b
         let text = if own.contains(name) { replaced(&own, name) } else { own.clone() };
         classes.entry((Sum::of(walked), text)).or_insert_with(|| (Vec::new(), own)).0.push(name);
     }
-    let mut classes: Vec<((Sum, String), (Vec<&str>, String))> = classes.into_iter().collect();
+    let mut classes: Vec<_> = classes.into_iter().collect();
     classes.sort_by_key(|(_, (hosts, _))| hosts.len());
     let mut out = String::new();
     for ((sum, text), (hosts, own)) in &classes {

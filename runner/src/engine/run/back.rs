@@ -36,7 +36,7 @@ impl HostRun {
         if handled && !past.batch.steps.iter().any(goes_back) {
             return Ok(HostEnd::Failed);
         }
-        let end = self.undo(journal, &target, &[past.clone()]).await?;
+        let end = self.undo(journal, &target, std::slice::from_ref(&past)).await?;
         if let Some(all) = self.past.get_mut(&target) {
             all.retain(|other| other.batch.number != past.batch.number);
         }

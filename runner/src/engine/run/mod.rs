@@ -10,7 +10,7 @@ pub use end::activation_words;
 use super::carrier::CarrierError;
 use super::links::{Links, Unreachable};
 use super::next::{Next, next};
-use super::target::{Acting, HostState, Known, Target};
+use super::target::{Acting, HostState, Target};
 use super::undo::Past;
 use super::walk::{Planned, Ran, Scene, Verdict as Judged, Walked, What, walk};
 use crate::diagnostic::Diagnostic;
@@ -142,7 +142,7 @@ impl HostRun {
             && target.user == Acting::Login
             && let Some(shared) = self.scene.known(&target.host)
         {
-            let known = self.state.known.entry(target.clone()).or_insert_with(Known::default);
+            let known = self.state.known.entry(target.clone()).or_default();
             known.who = known.who.take().or(shared.who);
             known.learn(shared.seen.iter().map(|(read, seen)| (read.clone(), seen.clone())));
             reads.retain(|read| !known.seen.contains_key(read));
@@ -152,7 +152,7 @@ impl HostRun {
         }
         let _permit = self.links.permit().await;
         let carrier = self.links.carrier(&self.scene, target).await.map_err(HostError::Unreachable)?;
-        let known = self.state.known.entry(target.clone()).or_insert_with(Known::default);
+        let known = self.state.known.entry(target.clone()).or_default();
         if known.who.is_some() {
             let seen = carrier.look(&reads).await.map_err(HostError::Carrier)?;
             known.learn(seen);

@@ -117,7 +117,7 @@ impl Scene {
             Some(Setting::Fixed(fatal)) => *fatal,
             Some(Setting::Template(node)) => {
                 let value = self.of_play(play, node);
-                value.is_some_and(|value| value == Json::Bool(true) || value == Json::from("true"))
+                value.is_some_and(|value| value == Json::Bool(true) || value == "true")
             }
             None => false,
         };

@@ -145,11 +145,7 @@ impl<'w> Walker<'w> {
             let name = super::setting::text_of(&scope.evaluated(choice)?.0).unwrap_or_default();
             let path = crate::playbook::files::join(&play.folder, &name);
             if std::path::Path::new(&path).is_file() {
-                return self
-                    .scene
-                    .variables_of(&path)
-                    .map(Some)
-                    .map_err(|problem| Unknown::Wrong(Box::new(problem)));
+                return self.scene.variables_of(&path).map(Some).map_err(Unknown::Wrong);
             }
             names.push(name);
         }
@@ -165,17 +161,19 @@ impl<'w> Walker<'w> {
 
 impl super::scene::Scene {
     /// The variables of a file, opened with the vault where it is encrypted; read once for all hosts.
-    pub(super) fn variables_of(&self, path: &str) -> Result<Layer, Diagnostic> {
+    pub(super) fn variables_of(&self, path: &str) -> Result<Layer, Box<Diagnostic>> {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(layer) = files.get(path) {
             return Ok(Arc::clone(layer));
         }
-        let (text, secret) = self.plain(path).map_err(|why| Diagnostic::error(why, None))?;
+        let (text, secret) = self.plain(path).map_err(|why| Box::new(Diagnostic::error(why, None)))?;
         let source = if secret { Source::secret(path, text) } else { Source::new(path, text) };
-        let node = crate::yaml::parse_one(&source).map_err(|mut problems| problems.swap_remove(0))?;
+        let node =
+            crate::yaml::parse_one(&source).map_err(|mut problems| Box::new(problems.swap_remove(0)))?;
         if !node.is_null() && node.as_map().is_none() {
             let message = format!("a file of variables should hold a mapping; it holds {}", node.kind());
-            return Err(Diagnostic::error(message, node.span).help("write `name: value` lines"));
+            let problem = Diagnostic::error(message, node.span).help("write `name: value` lines");
+            return Err(Box::new(problem));
         }
         let vars = node.entries().map(|(key, value)| {
             let var = self.layers.var(value);

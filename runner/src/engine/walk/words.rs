@@ -258,7 +258,7 @@ impl Walker<'_> {
         let mut hidden = false;
         for file in files {
             let layer = self.scene.variables_of(&file).map_err(|problem| match problem.span {
-                Some(_) => Unknown::Wrong(Box::new(problem)),
+                Some(_) => Unknown::Wrong(problem),
                 None => wrong(problem.message),
             })?;
             for (name, var) in layer.iter() {
