@@ -1,8 +1,8 @@
 //! `tunerun undo`, `resume` and `close`: what the journal makes possible.
 use super::exit::Exit;
 use super::options::{HostOptions, LinkOptions};
-use super::term;
 use super::reopened::{Kind, Told, block_on, reopen};
+use super::term;
 use clap::Args;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -75,7 +75,9 @@ impl Undo {
             Err(exit) => return exit,
         };
         if reopened.closed {
-            term::say("this run was closed: what only the hosts had kept is gone; the journal's own contents go back");
+            term::say(
+                "this run was closed: what only the hosts had kept is gone; the journal's own contents go back",
+            );
         }
         block_on(async {
             let began = Record::Undo { undone: Vec::new(), conflicts: Vec::new(), ended: false };
@@ -116,7 +118,9 @@ impl Resume {
                 "resumed: what was half done on {} is taken back",
                 if told.undone.is_empty() { "no host".to_owned() } else { told.undone.join(", ") }
             );
-            if let Err(why) = reopened.journal.decide(Record::Decided { what, by: super::options::user() }).await {
+            if let Err(why) =
+                reopened.journal.decide(Record::Decided { what, by: super::options::user() }).await
+            {
                 term::wrong(why.to_string(), None);
                 return Exit::Failed;
             }

@@ -7,12 +7,12 @@ use super::term;
 use clap::Args;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
+use tunerun::engine::fleet::{Applying, Planning, apply_all, plan_all, union};
 use tunerun::engine::links::Links;
 use tunerun::engine::run::{Events, HostError, HostRun};
 use tunerun::engine::target::HostState;
 use tunerun::engine::walk::{Scene, Walked};
-use tunerun::inventory::HostId;
 use tunerun::journal::{HostEnd, Journal, Record, Store};
 use tunerun::report::event::Event;
 use tunerun::report::plan::{Sum, fleet};
@@ -189,7 +189,10 @@ impl Play {
             Ok(lab) => lab,
             Err(exit) => return exit,
         };
-        let links = Arc::new(Links::new(defaults, Arc::new(Prompting { connection }), lab, becoming));
+        let links = Arc::new(
+            Links::new(defaults, Arc::new(Prompting { connection }), lab, becoming)
+                .with_forks(usize::from(self.links.forks)),
+        );
         let (events, mut received) = mpsc::unbounded_channel();
         let terminal = tokio::spawn(async move {
             let mut terminal = Terminal::new(term::paint_stderr());
@@ -219,16 +222,16 @@ impl Play {
         asked: Vec<String>,
         made_from: Vec<(String, String)>,
     ) -> Exit {
-        let mut runs = Vec::new();
-        for id in union(&scene) {
+        let host = |id| {
             let name = scene.inventory().host_name(id).to_owned();
             let state = HostState::new(&name, id);
             let ask = Arc::new(|question: &str| term::ask(question));
-            runs.push(HostRun::new(Arc::clone(&scene), Arc::clone(&links), events.clone(), ask, state));
+            HostRun::new(Arc::clone(&scene), Arc::clone(&links), events.clone(), ask, state)
+        };
+        let Planning { planned, unreachable, broken } = plan_all(&scene, &host).await;
+        for why in broken {
+            term::wrong(why, None);
         }
-        let last = scene.plays.len().saturating_sub(1);
-        let forks = Arc::new(Semaphore::new(usize::from(self.links.forks)));
-        let (planned, unreachable) = plan_all(runs, last, &forks).await;
         if let Some(exit) = self.shown(&scene, &planned, &unreachable) {
             return exit;
         }
@@ -238,7 +241,7 @@ impl Play {
             Err(exit) => return exit,
         };
         let _ = events.send(Event::Began { run: journal.run().to_owned() });
-        let exit = apply_all(&scene, &journal, planned, &events, &forks).await;
+        let exit = ended(apply_all(&scene, &journal, planned, &events, &host).await);
         let exit = match exit {
             Exit::Done if !unreachable.is_empty() => Exit::Unreachable,
             exit => exit,
@@ -382,7 +385,7 @@ fn list_hosts(scene: &Scene) -> Exit {
     use std::fmt::Write as _;
     let mut out = String::new();
     let inventory = scene.inventory();
-    for (play, hosts) in scene.playbook.plays.iter().zip(&scene.plays) {
+    for (play, hosts) in scene.playbook.plays.iter().zip(scene.chosen().iter()) {
         let _ = writeln!(out, "play {}: {} hosts", play.name, hosts.len());
         for host in hosts {
             let _ = writeln!(out, "  {}", inventory.host_name(*host));
@@ -403,112 +406,14 @@ fn within(scene: &Scene, missing: usize) -> bool {
     })
 }
 
-/// The hosts of all plays, each once, in order.
-fn union(scene: &Scene) -> Vec<HostId> {
-    let mut seen = std::collections::HashSet::new();
-    scene.plays.iter().flatten().copied().filter(|id| seen.insert(*id)).collect()
-}
-
-/// Plans all hosts at once, a number of them at a time.
-async fn plan_all(
-    runs: Vec<HostRun>,
-    last: usize,
-    forks: &Arc<Semaphore>,
-) -> (Vec<(HostRun, Walked)>, Vec<(String, HostError)>) {
-    let tasks: Vec<_> = runs
-        .into_iter()
-        .map(|mut run| {
-            let forks = Arc::clone(forks);
-            tokio::spawn(async move {
-                let _permit = forks.acquire_owned().await;
-                let walked = run.plan(last).await;
-                (run, walked)
-            })
-        })
-        .collect();
-    let (mut planned, mut unreachable) = (Vec::new(), Vec::new());
-    for task in tasks {
-        match task.await {
-            Ok((run, Ok(walked))) => planned.push((run, walked)),
-            Ok((run, Err(error))) => unreachable.push((run.state.name.clone(), error)),
-            Err(why) => term::wrong(format!("planning a host broke off: {why}"), None),
-        }
-    }
-    (planned, unreachable)
-}
-
-/// Applies play by play, batch of hosts by batch of hosts.
-async fn apply_all(
-    scene: &Arc<Scene>,
-    journal: &Journal,
-    planned: Vec<(HostRun, Walked)>,
-    events: &Events,
-    forks: &Arc<Semaphore>,
-) -> Exit {
-    let mut waiting: Vec<(HostRun, Option<HostEnd>)> = planned
-        .into_iter()
-        .map(|(run, walked)| {
-            // What is known to fail is not begun on that host; what would come before it stays undone.
-            let end = (Sum::of(&walked).failures > 0).then_some(HostEnd::Failed);
-            (run, end)
-        })
-        .collect();
-    let mut broken = None;
-    for (number, play) in scene.playbook.plays.iter().enumerate() {
-        let members = &scene.plays[number];
-        let _ = events.send(Event::Play { name: play.name.clone(), hosts: members.len() });
-        for batch in batches(play, members) {
-            let fatal = play.settings.any_errors_fatal.as_ref().and_then(|fatal| fatal.fixed().copied())
-                == Some(true);
-            let failed = |waiting: &[(HostRun, Option<HostEnd>)]| {
-                waiting.iter().filter(|(run, end)| end.is_some() && members.contains(&run.state.id)).count()
-            };
-            if fatal && failed(&waiting) > 0 {
-                break;
-            }
-            let most = play.max_fail_percentage.as_ref().and_then(|most| most.fixed().copied());
-            if most.is_some_and(|most| failed(&waiting) as f64 * 100.0 > most * members.len() as f64) {
-                break;
-            }
-            let (now, later): (Vec<_>, Vec<_>) =
-                waiting.into_iter().partition(|(run, end)| end.is_none() && batch.contains(&run.state.id));
-            waiting = later;
-            let tasks: Vec<_> = now
-                .into_iter()
-                .map(|(mut run, _)| {
-                    let (journal, forks) = (journal.clone(), Arc::clone(forks));
-                    tokio::spawn(async move {
-                        let _permit = forks.acquire_owned().await;
-                        let end = run.apply(&journal, number).await;
-                        (run, end)
-                    })
-                })
-                .collect();
-            for task in tasks {
-                match task.await {
-                    Ok((run, Ok(end))) => waiting.push((run, end)),
-                    Ok((run, Err(error))) => {
-                        broken = Some(error.to_string());
-                        waiting.push((run, Some(HostEnd::FailedHalf)));
-                    }
-                    Err(why) => broken = Some(format!("a host's task broke off: {why}")),
-                }
-            }
-        }
-    }
-    let mut worst = Exit::Done;
-    for (mut run, end) in waiting {
-        match run.finish(journal, end).await {
-            Ok(end) => worst = worse(worst, end),
-            Err(error) => broken = Some(error.to_string()),
-        }
-    }
-    match broken {
+/// How the run ended, over all hosts.
+fn ended(applying: Applying) -> Exit {
+    match applying.broken {
         Some(why) => {
             term::wrong(why, Some("`tunerun resume` or `tunerun undo` the run once that is mended"));
             Exit::UndoIncomplete
         }
-        None => worst,
+        None => applying.ends.into_iter().fold(Exit::Done, worse),
     }
 }
 
@@ -530,28 +435,4 @@ fn worse(worst: Exit, end: HostEnd) -> Exit {
         _ => 5,
     };
     if weight(exit) > weight(worst) { exit } else { worst }
-}
-
-/// `serial:` as batches of hosts.
-fn batches(play: &tunerun::playbook::Play, members: &[HostId]) -> Vec<Vec<HostId>> {
-    use tunerun::playbook::Batch;
-    if play.serial.is_empty() {
-        return vec![members.to_vec()];
-    }
-    let mut batches = Vec::new();
-    let mut rest = members;
-    let mut sizes = play.serial.iter();
-    let mut size = sizes.next();
-    while let (false, Some(batch)) = (rest.is_empty(), size) {
-        let count = match batch {
-            Batch::Hosts(count) => *count as usize,
-            Batch::Percent(share) => (members.len() as f64 * share / 100.0) as usize,
-            Batch::Template(_) => members.len(),
-        };
-        let (now, later) = rest.split_at(count.clamp(1, rest.len()));
-        batches.push(now.to_vec());
-        rest = later;
-        size = sizes.next().or(size);
-    }
-    batches
 }

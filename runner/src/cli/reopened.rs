@@ -105,8 +105,7 @@ pub fn reopen(run: &str, hosts: &HostOptions, links: &LinkOptions) -> Result<Reo
     } else {
         None
     };
-    let lab =
-        tunerun::lab::Lab::attach(&super::rehearsal::labs(), "lab").ok().map(Arc::new);
+    let lab = tunerun::lab::Lab::attach(&super::rehearsal::labs(), "lab").ok().map(Arc::new);
     let forks = Arc::new(Semaphore::new(usize::from(links.forks)));
     let links = Links::new(Defaults::new(home(), user(), agent), Arc::new(NoSecrets), lab, becoming);
     let closed = journaled.entries.iter().any(|entry| matches!(entry.record, Record::Closed { .. }));
@@ -142,7 +141,10 @@ impl Reopened {
     }
 
     /// Does something on every host, some at a time, and gives what came of it in the hosts' order.
-    async fn everywhere<T, F>(self: &Arc<Self>, work: impl Fn(Arc<Self>, String) -> F) -> Vec<(String, Option<T>)>
+    async fn everywhere<T, F>(
+        self: &Arc<Self>,
+        work: impl Fn(Arc<Self>, String) -> F,
+    ) -> Vec<(String, Option<T>)>
     where
         T: Send + 'static,
         F: Future<Output = T> + Send + 'static,
@@ -261,7 +263,9 @@ impl Reopened {
             }
         }
         if undone.steps > 0 && kind == Kind::Whole {
-            undone.owed.extend(all.owed.iter().filter(|owed| !undone.owed.contains(owed)).cloned().collect::<Vec<_>>());
+            undone.owed.extend(
+                all.owed.iter().filter(|owed| !undone.owed.contains(owed)).cloned().collect::<Vec<_>>(),
+            );
         }
         Ok((!past.is_empty()).then_some(undone))
     }

@@ -93,7 +93,8 @@ mod tests {
 
     #[test]
     fn marks_tell_how_far_an_act_came() {
-        let logs = logs_of("batch 1\nboot a\nbegun 0\nended 0 0\nbegun 1\nbatch 2\nboot b\nundone 3\nnow a\n");
+        let logs =
+            logs_of("batch 1\nboot a\nbegun 0\nended 0 0\nbegun 1\nbatch 2\nboot b\nundone 3\nnow a\n");
         assert_eq!(logs.came(1, 0), Came::Through);
         assert_eq!(logs.came(1, 1), Came::Half);
         assert_eq!(logs.came(1, 2), Came::Nowhere);

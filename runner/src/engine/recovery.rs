@@ -99,7 +99,10 @@ impl HostPast {
         let steps = u32::try_from(last.batch.steps.len()).unwrap_or(u32::MAX);
         let bad = |index: &u32| {
             !last.undone.contains(index)
-                && matches!(report.verdict(&last.batch, *index as usize), Verdict::Failed(_) | Verdict::NotReached)
+                && matches!(
+                    report.verdict(&last.batch, *index as usize),
+                    Verdict::Failed(_) | Verdict::NotReached
+                )
         };
         (!report.nothing_was_written() && (0..steps).any(|index| bad(&index))).then_some(last)
     }
@@ -164,7 +167,9 @@ pub async fn undo_on(
     loop {
         let now = carrier.look(&looks).await.map_err(HostError::Carrier)?;
         let back = way_back(&past, &logs, now, who, force);
-        undone.stays.extend(back.stays.iter().filter(|words| !undone.stays.contains(words)).cloned().collect::<Vec<_>>());
+        undone.stays.extend(
+            back.stays.iter().filter(|words| !undone.stays.contains(words)).cloned().collect::<Vec<_>>(),
+        );
         activations.extend(back.activations);
         activations = in_order(activations);
         if back.steps.is_empty() || !back.again {

@@ -114,7 +114,8 @@ pub fn way_back(
 /// the order of [`Activation`], then in that of the run.
 fn activations(past: &[Past]) -> Vec<Activation> {
     let mut found: Vec<Activation> = Vec::new();
-    let done = past.iter().filter(|past| past.report.as_ref().is_none_or(|report| !report.nothing_was_written()));
+    let done =
+        past.iter().filter(|past| past.report.as_ref().is_none_or(|report| !report.nothing_was_written()));
     for past in done {
         let rows = past.batch.steps.iter().filter_map(|folded| match &folded.step.act {
             Act::Call { row, .. } => Activation::of_row(row),
@@ -223,12 +224,9 @@ impl One<'_> {
             return Way::There;
         }
         match act_back(step, self.came, back) {
-            Some(act) => Way::Back(Box::new(Step {
-                act,
-                back: Back::Nothing,
-                after: Match::Any,
-                ..step.clone()
-            })),
+            Some(act) => {
+                Way::Back(Box::new(Step { act, back: Back::Nothing, after: Match::Any, ..step.clone() }))
+            }
             None => Way::There,
         }
     }

@@ -67,7 +67,9 @@ fn whole(text: &[u8]) -> Result<(&[u8], usize), String> {
     for (index, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
         at += line.len();
         // A newer format may seal otherwise: its first line is read before it is judged.
-        if index == 0 && let Ok(json) = serde_json::from_slice(line) {
+        if index == 0
+            && let Ok(json) = serde_json::from_slice(line)
+        {
             refuse_newer(&json)?;
         }
         match (line.strip_suffix(b"\n").is_some_and(seal::is_whole), damaged) {

@@ -62,7 +62,11 @@ impl Store {
         let path = self.path(run)?;
         let file = OpenOptions::new().append(true).open(&path);
         let mut file = file.map_err(|why| JournalError::new(&path, why.to_string()))?;
-        let journal = Journal::on(run, &path, file.try_clone().map_err(|why| JournalError::new(&path, why.to_string()))?)?;
+        let journal = Journal::on(
+            run,
+            &path,
+            file.try_clone().map_err(|why| JournalError::new(&path, why.to_string()))?,
+        )?;
         let journaled = read(&path)?;
         if journaled.torn > 0 {
             let length = file.metadata().map_err(|why| JournalError::new(&path, why.to_string()))?.len();

@@ -105,9 +105,7 @@ impl Journal {
         record: Record,
         answer: Option<oneshot::Sender<Result<(), String>>>,
     ) -> Result<(), JournalError> {
-        self.sender
-            .send(Job { record, answer })
-            .map_err(|_| self.ended())
+        self.sender.send(Job { record, answer }).map_err(|_| self.ended())
     }
 
     fn ended(&self) -> JournalError {

@@ -100,7 +100,8 @@ pub struct Said {
 
 impl Said {
     pub fn of(output: Output) -> Self {
-        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        let text =
+            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
         Self { code: output.status.code(), text }
     }
 

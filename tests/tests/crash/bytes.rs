@@ -100,7 +100,10 @@ async fn run(name: &str) -> Run {
         let batch = Batch { host: "h".into(), number, steps, ..Batch::default() };
         let prepared = journal.prepare(batch, vec![(0, "a task".into())]).await.unwrap();
         let report = carrier.carry_out(prepared, &Identity::default()).await.unwrap();
-        assert!(report.acts.iter().all(|act| act.as_ref().is_some_and(|act| act.output.status == 0)), "{report:?}");
+        assert!(
+            report.acts.iter().all(|act| act.as_ref().is_some_and(|act| act.output.status == 0)),
+            "{report:?}"
+        );
         journal.note(Record::Done { host: "h".into(), batch: number, report }).unwrap();
         states.push(shared.lock().unwrap().clone());
     }
@@ -143,7 +146,11 @@ async fn what_is_left_of_a_journal_leads_back_wherever_it_is_cut() {
         for (state, host) in run.states.iter().enumerate().skip(done).take(known + 1 - done) {
             let (back, conflicts) = undone(text, host);
             assert_eq!(conflicts, Vec::<String>::new(), "cut at {cut}, host after batch {state}");
-            assert_eq!(back.differences(&old), Vec::<String>::new(), "cut at {cut}, host after batch {state}");
+            assert_eq!(
+                back.differences(&old),
+                Vec::<String>::new(),
+                "cut at {cut}, host after batch {state}"
+            );
             let (again, _) = undone(text, &back);
             assert_eq!(again.differences(&old), Vec::<String>::new());
             complete += 1;
@@ -188,7 +195,9 @@ async fn any_changed_byte_in_the_middle_is_told_with_its_line() {
         text[at] = if text[at] == b'7' { b'8' } else { b'7' };
         let why = match parse(&text) {
             Err(why) => why,
-            Ok(journaled) => panic!("byte {at} was changed and {} records were read", journaled.entries.len()),
+            Ok(journaled) => {
+                panic!("byte {at} was changed and {} records were read", journaled.entries.len())
+            }
         };
         let newer = why.contains("has format 7");
         assert!(newer || (why.contains("line ") && why.contains("damaged")), "{why}");

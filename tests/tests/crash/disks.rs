@@ -101,7 +101,9 @@ fn a_tmp_without_exec_is_told_and_harms_no_other_task() {
         return;
     }
     let bed = bed();
-    bed.playbook("    - copy: {dest: ETC/small, content: new}\n    - script: {cmd: run.sh, undo: \"true\"}\n");
+    bed.playbook(
+        "    - copy: {dest: ETC/small, content: new}\n    - script: {cmd: run.sh, undo: \"true\"}\n",
+    );
     std::fs::write(bed.root.join("run.sh"), "#!/bin/sh\ntrue\n").unwrap();
     let said = bed.apart("mount -t tmpfs -o noexec tmpfs /tmp", "ls -A /tmp >&2");
     said.ended(1).says(&["ermission denied"]);
@@ -122,7 +124,11 @@ fn an_immutable_file_is_refused_with_the_reason() {
         assert!(std::env::var_os("CI").is_none(), "CI must have one that does");
         return;
     }
-    for task in ["copy: {dest: ETC/fixed, content: new}", "file: {path: ETC/fixed, state: absent}", "file: {path: ETC/fixed, mode: \"0600\"}"] {
+    for task in [
+        "copy: {dest: ETC/fixed, content: new}",
+        "file: {path: ETC/fixed, state: absent}",
+        "file: {path: ETC/fixed, mode: \"0600\"}",
+    ] {
         bed.playbook(&format!("    - copy: {{dest: ETC/small, content: new}}\n    - {task}\n"));
         bed.play().ended(1).says(&["immutable", "chattr -i", "nothing was written"]);
         assert_eq!((bed.read("fixed"), bed.read("small")), ("old fixed\n".into(), "old small\n".into()));

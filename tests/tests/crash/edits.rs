@@ -24,7 +24,13 @@ fn a_third_value_stays_until_it_is_forced_and_is_shown_with_the_two_others() {
     bed.write("one", "by hand\n");
     let said = bed.tunerun(&["undo", "last"]).ended(6);
     let claim = format!("file{}", bed.etc("one").display());
-    let said = said.says(&["before the run: ", "the run left: ", "now: ", "somebody else", &format!("--force {claim}")]);
+    let said = said.says(&[
+        "before the run: ",
+        "the run left: ",
+        "now: ",
+        "somebody else",
+        &format!("--force {claim}"),
+    ]);
     let digests = said.text.lines().find(|line| line.contains("somebody else")).unwrap().matches('…').count();
     assert_eq!(digests, 3, "{}", said.text);
     assert_eq!(bed.read("one"), "by hand\n");
@@ -58,7 +64,11 @@ fn a_mode_that_somebody_set_and_a_file_that_somebody_added_stay() {
         // What they did is undone by them: then it goes back.
         std::fs::set_permissions(bed.etc("two"), std::fs::Permissions::from_mode(0o644)).unwrap();
         std::fs::remove_file(bed.etc("made.d/theirs")).unwrap();
-        if by_hand { bed.undo_sh().ended(0) } else { bed.tunerun(&["undo", "last"]).ended(0) };
+        if by_hand {
+            bed.undo_sh().ended(0)
+        } else {
+            bed.tunerun(&["undo", "last"]).ended(0)
+        };
         assert_eq!((bed.names(), bed.read("two")), (vec!["one".into(), "two".into()], "old two\n".into()));
     }
 }
@@ -69,7 +79,11 @@ fn what_has_gone_back_and_was_made_anew_by_somebody_is_theirs() {
     bed.tunerun(&["undo", "last"]).ended(0);
     bed.write("one", "new one\n");
     bed.tunerun(&["undo", "last"]).ended(0).says(&["0 steps"]);
-    assert_eq!(bed.read("one"), "new one\n", "that this is what the run once left does not make it the run's");
+    assert_eq!(
+        bed.read("one"),
+        "new one\n",
+        "that this is what the run once left does not make it the run's"
+    );
 }
 
 #[test]
@@ -100,7 +114,8 @@ fn a_second_controller_is_told_who_holds_the_host() {
     let bed = Bed::new();
     bed.playbook("    - command: {cmd: sleep 6, undo: \"true\"}\n");
     let mut first = bed.words(&["play", "play.yml", "-i", "hosts.ini", "--yes"]);
-    let mut first = first.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    let mut first =
+        first.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
     until_acting(&bed);
     let run = std::fs::read_dir(bed.root.join("runs")).unwrap().next().unwrap().unwrap().file_name();
     let run = run.to_str().unwrap();
@@ -117,7 +132,9 @@ fn an_open_run_must_be_resumed_undone_or_named() {
     for way in ["resume", "undo", "over"] {
         let bed = Bed::new();
         bed.write("one", "old one\n");
-        bed.playbook("    - copy: {dest: ETC/one, content: new}\n    - command: {cmd: sleep 1, undo: \"true\"}\n");
+        bed.playbook(
+            "    - copy: {dest: ETC/one, content: new}\n    - command: {cmd: sleep 1, undo: \"true\"}\n",
+        );
         let mut first = bed.words(&["play", "play.yml", "-i", "hosts.ini", "--yes"]);
         let mut first = first.stderr(std::process::Stdio::null()).spawn().unwrap();
         until_acting(&bed);
@@ -165,7 +182,13 @@ fn old_runs_are_closed_and_the_newest_stay() {
     for _ in 0..3 {
         bed.play().ended(0);
     }
-    let folders = || std::fs::read_dir(bed.root.join("state")).unwrap().flatten().filter(|entry| entry.path().is_dir()).count();
+    let folders = || {
+        std::fs::read_dir(bed.root.join("state"))
+            .unwrap()
+            .flatten()
+            .filter(|entry| entry.path().is_dir())
+            .count()
+    };
     assert_eq!(folders(), 3);
     bed.tunerun(&["close", "--old"]).ended(0).says(&["no run is old"]);
     std::thread::sleep(Duration::from_millis(20));

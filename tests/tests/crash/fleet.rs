@@ -189,7 +189,11 @@ impl Fleet {
     pub fn is_one_of(&self, host: &str, states: &[&BTreeMap<String, String>], what: &str) {
         for (claim, state) in self.state(host) {
             let known = states.iter().any(|states| states.get(&claim) == Some(&state));
-            assert!(known, "{what}: {claim} on {host} is `{state}`: not one of {:?}", states.iter().map(|states| states.get(&claim)).collect::<Vec<_>>());
+            assert!(
+                known,
+                "{what}: {claim} on {host} is `{state}`: not one of {:?}",
+                states.iter().map(|states| states.get(&claim)).collect::<Vec<_>>()
+            );
         }
     }
 }

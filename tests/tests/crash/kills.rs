@@ -23,11 +23,13 @@ fn killed_at_every_record_every_way_leads_back_or_on() {
     // The first host tells what the new state is, and how many records there are.
     fleet.play("h1").ended(0);
     let new = fleet.state("h1");
-    assert!(new.iter().filter(|(claim, state)| fleet.old.get(*claim) != Some(state)).count() >= 12, "{new:?}");
+    assert!(
+        new.iter().filter(|(claim, state)| fleet.old.get(*claim) != Some(state)).count() >= 12,
+        "{new:?}"
+    );
     let records = fleet.journal("h1").matches('\n').count();
     assert!((10..=MOST).contains(&records), "{records} records");
-    let cases: Vec<(usize, Way)> =
-        (1..=records).flat_map(|record| WAYS.map(|way| (record, way))).collect();
+    let cases: Vec<(usize, Way)> = (1..=records).flat_map(|record| WAYS.map(|way| (record, way))).collect();
     let next = AtomicUsize::new(0);
     let cut_off = AtomicUsize::new(0);
     std::thread::scope(|scope| {
@@ -45,7 +47,10 @@ fn killed_at_every_record_every_way_leads_back_or_on() {
             });
         }
     });
-    assert!(cut_off.load(Ordering::Relaxed) >= cases.len() * 2 / 3, "too few runs were killed before their end");
+    assert!(
+        cut_off.load(Ordering::Relaxed) >= cases.len() * 2 / 3,
+        "too few runs were killed before their end"
+    );
     assert!(begun.elapsed().as_secs() < 240, "{:?}", begun.elapsed());
 }
 
@@ -81,7 +86,11 @@ fn after(fleet: &Fleet, host: &str, way: Way, new: &BTreeMap<String, String>, wh
             }
             let said = fleet.tunerun(host, &["undo", "last"]);
             assert_eq!(said.code, Some(0), "{what}: {}", said.text);
-            assert!(!said.text.contains(" step taken back") && !said.text.contains("1 steps"), "{what}: {}", said.text);
+            assert!(
+                !said.text.contains(" step taken back") && !said.text.contains("1 steps"),
+                "{what}: {}",
+                said.text
+            );
             fleet.is_one_of(host, &[old], what);
         }
     }

@@ -49,7 +49,10 @@ fn a_host_that_loses_its_shell_goes_back() {
         let host = format!("h{}", number + 1);
         let child = acting(&fleet, &host);
         // The connection that kills is a session too: it may end by its own kill.
-        let _ = fleet.on(&host, &format!("setsid sh -c '{}' >/dev/null 2>&1 </dev/null &", kill.replace('\'', "'\\''")));
+        let _ = fleet.on(
+            &host,
+            &format!("setsid sh -c '{}' >/dev/null 2>&1 </dev/null &", kill.replace('\'', "'\\''")),
+        );
         let said = ended(child);
         assert!([Some(1), Some(6)].contains(&said.code), "{what}: {}", said.text);
         fleet.settled(&host);

@@ -5,7 +5,8 @@ use std::process::Command;
 
 /// Whether a program is there; loud where it is not.
 fn has(program: &str) -> bool {
-    let there = Command::new("sh").args(["-c", &format!("command -v {program}")]).output().unwrap().status.success();
+    let there =
+        Command::new("sh").args(["-c", &format!("command -v {program}")]).output().unwrap().status.success();
     if !there {
         eprintln!("NOT TESTED: attributes need the program {program}");
     }
@@ -42,10 +43,16 @@ fn attributes_and_access_lists_survive_the_change_and_the_way_back() {
             text.replace(name, "")
         };
         let old = seen("kept");
-        bed.playbook("    - copy: {dest: ETC/kept, content: new}\n    - file: {path: ETC/gone, state: absent}\n");
+        bed.playbook(
+            "    - copy: {dest: ETC/kept, content: new}\n    - file: {path: ETC/gone, state: absent}\n",
+        );
         bed.play().ended(0);
         assert_eq!((bed.read("kept"), seen("kept")), ("new".into(), old.clone()));
-        if by_hand { bed.undo_sh().ended(0) } else { bed.tunerun(&["undo", "last"]).ended(0) };
+        if by_hand {
+            bed.undo_sh().ended(0)
+        } else {
+            bed.tunerun(&["undo", "last"]).ended(0)
+        };
         for name in files {
             assert_eq!((bed.read(name), seen(name)), ("old\n".into(), old.clone()), "{name}");
         }
@@ -69,9 +76,19 @@ fn large_contents_and_trees_come_back_from_the_host() {
         );
         bed.play().ended(0);
         assert_eq!(bed.names(), ["large"]);
-        let journal = std::fs::read_dir(bed.root.join("runs")).unwrap().next().unwrap().unwrap().path().join("journal.jsonl");
+        let journal = std::fs::read_dir(bed.root.join("runs"))
+            .unwrap()
+            .next()
+            .unwrap()
+            .unwrap()
+            .path()
+            .join("journal.jsonl");
         assert!(std::fs::metadata(journal).unwrap().len() < 100_000, "large contents stay on the host");
-        if by_hand { bed.undo_sh().ended(0) } else { bed.tunerun(&["undo", "last"]).ended(0) };
+        if by_hand {
+            bed.undo_sh().ended(0)
+        } else {
+            bed.tunerun(&["undo", "last"]).ended(0)
+        };
         assert_eq!(bed.read("tree/deep/leaf"), "leaf");
         assert_eq!(bed.etc("tree/deep").metadata().unwrap().permissions().mode() & 0o7777, 0o700);
         assert!(bed.read("large") == large && bed.read("gone") == large);
@@ -87,7 +104,11 @@ fn other_names_of_a_file_see_the_way_back() {
         bed.playbook("    - copy: {dest: ETC/one, content: new}\n");
         bed.play().ended(0);
         assert_eq!(bed.read("two"), "new");
-        if by_hand { bed.undo_sh().ended(0) } else { bed.tunerun(&["undo", "last"]).ended(0) };
+        if by_hand {
+            bed.undo_sh().ended(0)
+        } else {
+            bed.tunerun(&["undo", "last"]).ended(0)
+        };
         assert_eq!((bed.read("one"), bed.read("two")), ("old\n".into(), "old\n".into()));
         assert_eq!(bed.etc("one").metadata().unwrap().ino(), bed.etc("two").metadata().unwrap().ino());
     }
@@ -134,7 +155,8 @@ fn systemctl(bed: &Bed) -> String {
     let bin = bed.root.join("bin");
     std::fs::create_dir_all(&bin).unwrap();
     let log = bed.root.join("asked");
-    let text = format!("#!/bin/sh\necho \"$*\" >> {}\n[ ! -e {}/broken ]\n", log.display(), bed.root.display());
+    let text =
+        format!("#!/bin/sh\necho \"$*\" >> {}\n[ ! -e {}/broken ]\n", log.display(), bed.root.display());
     std::fs::write(bin.join("systemctl"), text).unwrap();
     std::fs::set_permissions(bin.join("systemctl"), std::fs::Permissions::from_mode(0o755)).unwrap();
     format!("{}:{}", bin.display(), std::env::var("PATH").unwrap())
@@ -143,7 +165,9 @@ fn systemctl(bed: &Bed) -> String {
 #[test]
 fn activations_follow_the_states_once_in_forward_order_also_after_a_crash() {
     use modules::fold::fold;
-    use modules::vocabulary::{Activation, Back, Claim, Content, HostPath, Image, Meta, Read, Row, Step, TaskId};
+    use modules::vocabulary::{
+        Activation, Back, Claim, Content, HostPath, Image, Meta, Read, Row, Step, TaskId,
+    };
     use std::sync::Arc;
     use tunerun::engine::batch::Batch;
     use tunerun::engine::carrier::Carrier;
@@ -221,7 +245,12 @@ async fn connection_closed(carrier: &tunerun::engine::carrier::Carrier) {
 fn many_hosts_go_back_side_by_side_with_a_line_each() {
     let bed = Bed::new();
     let hosts: String = (0..40)
-        .map(|number| format!("h{number} ansible_connection=local tunerun_state_dir={}/state{number}\n", bed.root.display()))
+        .map(|number| {
+            format!(
+                "h{number} ansible_connection=local tunerun_state_dir={}/state{number}\n",
+                bed.root.display()
+            )
+        })
         .collect();
     std::fs::write(bed.root.join("hosts.ini"), hosts).unwrap();
     bed.playbook("    - copy: {dest: \"ETC/{{ inventory_hostname }}\", content: x}\n    - shell: {cmd: \"true\", undo: sleep 1}\n");
@@ -229,6 +258,10 @@ fn many_hosts_go_back_side_by_side_with_a_line_each() {
     assert_eq!(bed.names().len(), 40);
     let begun = std::time::Instant::now();
     bed.tunerun(&["undo", "last"]).ended(0).says(&["[40/40] ", "h7: 2 steps taken back"]);
-    assert!(begun.elapsed().as_secs() < 30, "one after another they would take 40 seconds: {:?}", begun.elapsed());
+    assert!(
+        begun.elapsed().as_secs() < 30,
+        "one after another they would take 40 seconds: {:?}",
+        begun.elapsed()
+    );
     assert_eq!(bed.names().len(), 0);
 }

@@ -46,18 +46,12 @@ half() { grep -qx "begun $1" "$B/log" && ! grep -q "^ended $1 " "$B/log" && [ -f
 "#;
 
 /// Writes the commands that store the scripts.
-pub(super) fn write(
-    batch: &Batch,
-    run: &str,
-    placing: &Placing,
-    out: &mut String,
-) -> Result<(), String> {
+pub(super) fn write(batch: &Batch, run: &str, placing: &Placing, out: &mut String) -> Result<(), String> {
     let mut script = HEAD.to_owned();
     for (index, folded) in batch.steps.iter().enumerate().rev() {
         step(index, &folded.step, placing.of(index), &mut script)?;
     }
-    let temps: Vec<String> =
-        super::leftovers(batch, run).iter().map(path_word).collect::<Result<_, _>>()?;
+    let temps: Vec<String> = super::leftovers(batch, run).iter().map(path_word).collect::<Result<_, _>>()?;
     if !temps.is_empty() {
         let _ = writeln!(script, "rm -f -- {}", temps.join(" "));
     }
@@ -71,7 +65,11 @@ pub(super) fn write(
     if !after.is_empty() && !batch.undo {
         let _ = writeln!(out, "{} > \"$B/after.sh\" || f back \"$B/after.sh\"", emit(after.as_bytes()));
     }
-    let _ = writeln!(out, "[ -f \"$D/undo.sh\" ] || {} > \"$D/undo.sh\" || f back \"$D/undo.sh\"", emit(DRIVER.as_bytes()));
+    let _ = writeln!(
+        out,
+        "[ -f \"$D/undo.sh\" ] || {} > \"$D/undo.sh\" || f back \"$D/undo.sh\"",
+        emit(DRIVER.as_bytes())
+    );
     Ok(())
 }
 

@@ -8,10 +8,10 @@ mod prepared;
 mod report;
 mod text;
 
+pub(crate) use lock_text::lock;
+pub use lock_text::{base, logs, mark};
 pub use place::leftovers;
 pub use prepared::{Batch, Prepared, Undoes};
 pub use report::{ActDone, BatchReport, Verdict};
-pub(crate) use lock_text::lock;
-pub use lock_text::{base, logs, mark};
 pub use text::looks;
 pub(crate) use text::{Text, text};

@@ -92,7 +92,9 @@ echo open > \"$D/mark\" || f dir \"$D/mark\""
 fn immutable(batch: &Batch, out: &mut String) -> Result<(), String> {
     use modules::vocabulary::{Kind, Seen};
     let there = batch.steps.iter().filter_map(|folded| match (&folded.step.act, &folded.step.before) {
-        (Act::Put { path, .. }, Seen::Node(node)) if matches!(node.kind, Kind::File | Kind::Dir) => Some(path),
+        (Act::Put { path, .. }, Seen::Node(node)) if matches!(node.kind, Kind::File | Kind::Dir) => {
+            Some(path)
+        }
         _ => None,
     });
     let words = there.map(path_word).collect::<Result<Vec<_>, _>>()?;
@@ -199,7 +201,13 @@ fn find_kept(word: &str, digest: Digest) -> String {
 }
 
 /// Mode and owners of a path that is there. What `made` has already is not set again.
-pub(super) fn meta_text(word: &str, meta: &Meta, made: Option<u32>, or: &str, out: &mut String) -> Result<(), String> {
+pub(super) fn meta_text(
+    word: &str,
+    meta: &Meta,
+    made: Option<u32>,
+    or: &str,
+    out: &mut String,
+) -> Result<(), String> {
     let owner = |owner: &Owner| match owner {
         Owner::Id(id) => Ok(id.to_string()),
         Owner::Name(name) => literal(name.as_bytes()).map_err(|why| format!("an owner {why}")),

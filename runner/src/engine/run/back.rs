@@ -15,10 +15,25 @@ impl HostRun {
         journal: &Journal,
         applied: Applied,
         problem: Box<Diagnostic>,
+        handled: bool,
     ) -> Result<HostEnd, JournalError> {
         let title = None;
         self.tell(Event::Trouble { host: self.state.name.clone(), title, problem: *problem });
-        let Applied { target, past, .. } = applied;
+        let Applied { target, past, keys } = applied;
+        for key in keys {
+            if let Some(ran) = self.state.ran.get_mut(&key) {
+                ran.undone = true;
+            }
+        }
+        let goes_back = |folded: &modules::fold::Folded| {
+            !matches!(
+                folded.step.back,
+                modules::vocabulary::Back::None { .. } | modules::vocabulary::Back::Nothing
+            )
+        };
+        if handled && !past.batch.steps.iter().any(goes_back) {
+            return Ok(HostEnd::Failed);
+        }
         let end = self.undo(journal, &target, std::slice::from_ref(&past)).await?;
         if let Some(all) = self.past.get_mut(&target) {
             all.retain(|other| other.batch.number != past.batch.number);

@@ -10,7 +10,7 @@ pub use end::activation_words;
 use super::carrier::CarrierError;
 use super::links::{Links, Unreachable};
 use super::next::{Next, next};
-use super::target::{HostState, Target};
+use super::target::{Acting, HostState, Target};
 use super::undo::Past;
 use super::walk::{Planned, Ran, Scene, Verdict as Judged, Walked, What, walk};
 use crate::diagnostic::Diagnostic;
@@ -157,17 +157,39 @@ impl HostRun {
         Ok(())
     }
 
-    async fn look(&mut self, target: &Target, reads: Vec<Read>) -> Result<(), HostError> {
+    async fn look(&mut self, target: &Target, mut reads: Vec<Read>) -> Result<(), HostError> {
+        let own = target.host == self.state.name;
+        // What another host has looked up of a third one is not looked up again.
+        let _turn = if own { None } else { Some(self.links.turn(&target.host).await) };
+        if !own
+            && target.user == Acting::Login
+            && let Some(shared) = self.scene.known(&target.host)
+        {
+            let known = self.state.known.entry(target.clone()).or_default();
+            known.who = known.who.take().or(shared.who);
+            known.learn(shared.seen.iter().map(|(read, seen)| (read.clone(), seen.clone())));
+            reads.retain(|read| !known.seen.contains_key(read));
+            if reads.is_empty() {
+                return Ok(());
+            }
+        }
+        let _permit = self.links.permit().await;
         let carrier = self.links.carrier(&self.scene, target).await.map_err(HostError::Unreachable)?;
         let known = self.state.known.entry(target.clone()).or_default();
         if known.who.is_some() {
             let seen = carrier.look(&reads).await.map_err(HostError::Carrier)?;
             known.learn(seen);
+            if target.user == Acting::Login {
+                self.scene.tell_known(&target.host, known);
+            }
             return Ok(());
         }
         let (greeting, seen) = carrier.greet(&reads).await.map_err(HostError::Carrier)?;
         known.who = Some(greeting.who);
         known.learn(seen);
+        if target.user == Acting::Login {
+            self.scene.tell_known(&target.host, known);
+        }
         self.greeted = true;
         if target.host == self.state.name {
             self.open_runs.extend(greeting.open_runs);
@@ -181,6 +203,16 @@ impl HostRun {
     /// # Errors
     /// [`HostError::Journal`]: the run must stop. All else is told and becomes an end.
     pub async fn apply(&mut self, journal: &Journal, last: usize) -> Result<Option<HostEnd>, JournalError> {
+        let end = self.applied(journal, last).await;
+        match &end {
+            Ok(None) => {}
+            _ => self.scene.leave(&self.state.name),
+        }
+        self.scene.arrive(&self.state.name, last, u32::MAX);
+        end
+    }
+
+    async fn applied(&mut self, journal: &Journal, last: usize) -> Result<Option<HostEnd>, JournalError> {
         let mut applied: Option<Applied> = None;
         loop {
             let walked = match self.plan(last).await {
@@ -189,10 +221,10 @@ impl HostRun {
                 Err(error) => return self.broken(journal, &error, applied.is_some()).await.map(Some),
             };
             if let Some(batch) = applied.take()
-                && let Some(problem) = judged_bad(&walked.planned, &batch.keys)
+                && let Some((problem, handled)) = judged_bad(&walked.planned, &batch.keys)
             {
-                let end = self.take_back(journal, batch, problem).await?;
-                if end == HostEnd::FailedHalf {
+                let end = self.take_back(journal, batch, problem, handled).await?;
+                if end == HostEnd::FailedHalf && !handled {
                     return Ok(Some(end));
                 }
             }
@@ -220,6 +252,11 @@ impl HostRun {
                     }
                 }
                 Next::Batch(group) => {
+                    let first = &walked.planned[group.members[0]];
+                    if !self.in_step(first).await {
+                        self.tell_rest(&walked.planned, group.members[0]);
+                        return Ok(Some(HostEnd::Skipped));
+                    }
                     self.freeze(&walked.planned[..group.end]);
                     self.tell_rest(&walked.planned, group.members[0]);
                     match self.act(journal, &walked.planned, *group).await? {
@@ -249,7 +286,7 @@ impl HostRun {
                     };
                     let changed = result.get("changed").and_then(serde_json::Value::as_bool).unwrap_or(false);
                     let verdict = Some(Judged { result: result.clone(), changed, failed: false });
-                    Ran { result: result.clone(), sets, verdict, ..Ran::default() }
+                    Ran { result: result.clone(), sets, verdict, secret: task.secret, ..Ran::default() }
                 }
                 _ => continue,
             };
@@ -292,14 +329,29 @@ impl HostRun {
     }
 }
 
-/// The failure of a task of the last batch.
-fn judged_bad(planned: &[Planned], keys: &[String]) -> Option<Box<Diagnostic>> {
+/// The failure of a task of the last batch, and whether the playbook handles it.
+fn judged_bad(planned: &[Planned], keys: &[String]) -> Option<(Box<Diagnostic>, bool)> {
     planned.iter().filter(|task| keys.contains(&task.key)).find_map(|task| match &task.what {
-        What::Failed(problem) => Some(problem.clone()),
-        What::Done { failed: true, .. } => Some(Box::new(Diagnostic::error(
-            format!("`{}` failed; the playbook handles that", task.title),
-            task.span.clone(),
-        ))),
+        What::Failed(problem) => Some((problem.clone(), false)),
+        // What is held until `always` or forced handlers are over is told then.
+        What::Done { failed: true, .. } if held(planned, &task.key) => {
+            let words = format!("`{}` failed; what runs in any case comes first", task.title);
+            Some((Box::new(Diagnostic::warning(words, None)), true))
+        }
+        What::Done { failed: true, .. } => {
+            let words = match &task.failure {
+                Some(problem) => problem.message.clone(),
+                None => "it failed".to_owned(),
+            };
+            let span = (!task.secret).then(|| task.span.clone());
+            let mut problem = Diagnostic::warning(words, span);
+            problem.notes.push("the playbook handles this failure".to_owned());
+            Some((Box::new(problem), true))
+        }
         _ => None,
     })
+}
+
+fn held(planned: &[Planned], key: &str) -> bool {
+    planned.iter().any(|task| task.key.strip_suffix('!') == Some(key))
 }
