@@ -92,10 +92,11 @@ fn all_proven(batch: &Batch, report: &BatchReport) {
     }
 }
 
-fn undo_by_hand(root: &Path, run: &str, shell: &str) -> std::process::Output {
+async fn undo_by_hand(root: &Path, run: &str, shell: &str) -> std::process::Output {
     let script = root.join("state").join(run).join("undo.sh");
     let words: Vec<&str> = shell.split(' ').collect();
-    std::process::Command::new(words[0]).args(&words[1..]).arg(script).output().unwrap()
+    // Not blocking: the connection that was left ends on this very thread.
+    tokio::process::Command::new(words[0]).args(&words[1..]).arg(script).output().await.unwrap()
 }
 
 const SHELLS: [&str; 3] = ["dash", "bash", "busybox sh"];
@@ -152,7 +153,7 @@ async fn files_folders_links_and_modes_are_made_and_taken_back() {
         assert!(left.iter().all(|name| !name.to_string_lossy().starts_with(".tunerun")), "{left:?}");
 
         bed.leave().await;
-        let undone = undo_by_hand(&bed.root, &run, shell);
+        let undone = undo_by_hand(&bed.root, &run, shell).await;
         assert!(undone.status.success(), "{shell}: {}", String::from_utf8_lossy(&undone.stderr));
         assert_eq!(std::fs::read(bed.root.join("etc/grub")).unwrap(), old);
         assert_eq!(
@@ -164,7 +165,10 @@ async fn files_folders_links_and_modes_are_made_and_taken_back() {
         assert!(
             !bed.root.join("etc/new.d").exists() && bed.root.join("etc/link").symlink_metadata().is_err()
         );
-        assert!(undo_by_hand(&bed.root, &run, shell).status.success(), "repeating an undo does no harm");
+        assert!(
+            undo_by_hand(&bed.root, &run, shell).await.status.success(),
+            "repeating an undo does no harm"
+        );
     }
 }
 
@@ -202,7 +206,7 @@ async fn a_third_persons_edit_survives_the_hosts_own_undo() {
     all_proven(&batch, &report);
     std::fs::write(bed.root.join("etc/a"), "three\n").unwrap();
     bed.leave().await;
-    let undone = undo_by_hand(&bed.root, &run, "dash");
+    let undone = undo_by_hand(&bed.root, &run, "dash").await;
     assert!(!undone.status.success());
     assert!(String::from_utf8_lossy(&undone.stderr).contains("left alone"));
     assert_eq!(std::fs::read(bed.root.join("etc/a")).unwrap(), b"three\n");
@@ -228,7 +232,7 @@ async fn a_failing_act_stops_the_batch_and_is_told_by_its_own_words() {
         let output = &report.acts[1].as_ref().unwrap().output;
         assert_eq!(output.text(), "out\n");
         bed.leave().await;
-        assert!(undo_by_hand(&bed.root, &run, shell).status.success());
+        assert!(undo_by_hand(&bed.root, &run, shell).await.status.success());
         assert!(!bed.root.join("etc/first").exists());
     }
 }
