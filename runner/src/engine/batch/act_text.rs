@@ -3,7 +3,7 @@ use super::place::Placing;
 use super::prepared::Batch;
 use super::text::meta_text;
 use crate::engine::probe::{call_text, path_word};
-use crate::transport::shell::word::literal;
+use crate::transport::shell::word::{emit, literal};
 use modules::vocabulary::{Act, Content, HostPath, Image, Meta, Step};
 use std::fmt::Write as _;
 
@@ -81,6 +81,19 @@ fn put(
                 }
                 (false, Some(_)) => {
                     let _ = write!(out, "mv -fT -- {temp} {word}");
+                }
+                (false, None) if place.direct => {
+                    let (beside, Image::File { content: Content::Bytes(bytes), meta }) =
+                        (placing.beside(path, index)?, image)
+                    else {
+                        return Err(format!("{path} has no content"));
+                    };
+                    let umask = 0o666 & !meta.mode.unwrap_or(0o644);
+                    let _ = write!(
+                        out,
+                        "umask {umask:04o} && {} > {beside} && umask 022 && mv -fT -- {beside} {word}",
+                        emit(bytes.as_slice())
+                    );
                 }
                 (false, None) => {
                     let beside = placing.beside(path, index)?;

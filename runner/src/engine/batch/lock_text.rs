@@ -22,7 +22,7 @@ pub fn base(named: Option<&HostPath>, uid: u32) -> Result<String, String> {
 pub(crate) fn lock(body: &str, run: &str, holder: &str, base: &str) -> String {
     let (run, holder) = (quote(run), quote(holder));
     format!(
-        "_b={base}; if [ -z \"$_locked\" ]; then _who=; umask 077; mkdir -p \"$_b\" && exec 9>>\"$_b/lock\" && \
+        "_b={base}; if [ -z \"$_locked\" ]; then _who=; umask 077; {{ [ -d \"$_b\" ] || mkdir -p \"$_b\"; }} && exec 9>>\"$_b/lock\" && \
          if flock -n 9; then _locked=1; echo {run} {holder} \"${{SSH_CONNECTION%% *}}\" > \"$_b/lock.run\"; \
          else IFS=' ' read -r _r _h _who < \"$_b/lock.run\"; [ \"$_h\" != {holder} ] || _locked=1; fi; umask 022; fi
 if [ -z \"$_locked\" ]; then printf '%s' \"$_r${{_who:+, which came from $_who}}\"; s locked {LOCKED}; ( exit {LOCKED} ); else (

@@ -1,6 +1,7 @@
 //! Where new contents wait before they are put in place.
 use super::prepared::Batch;
 use crate::engine::probe::path_word;
+use crate::transport::shell::word::LARGE;
 use modules::vocabulary::{Act, Bytes, Content, Digest, HostPath, Image, Seen};
 
 /// The waiting place of one step's content.
@@ -15,6 +16,9 @@ pub(super) struct Place {
     pub existing: bool,
     /// For a file that comes back to where nothing is: its content, to find what was kept of it with all attributes.
     pub kept: Option<Digest>,
+    /// Whether it waits nowhere: a new file of a folder that is made in the same batch is written beside its name and
+    /// renamed in one act.
+    pub direct: bool,
     /// Whether the target must be written in place: a mount point, or other hard links to it. Not atomic.
     pub in_place: bool,
 }
@@ -70,7 +74,8 @@ impl Placing {
             .iter()
             .enumerate()
             .map(|(index, folded)| {
-                let Act::Put { path, image: Image::File { content, .. }, .. } = &folded.step.act else {
+                let Act::Put { path, image: Image::File { content, meta }, validate } = &folded.step.act
+                else {
                     return None;
                 };
                 if *content == Content::Same {
@@ -89,7 +94,13 @@ impl Placing {
                     Content::Kept(digest) if batch.undo && !is_file => Some(*digest),
                     _ => None,
                 };
-                Some(Place { path: beside, index, existing: is_file && !in_place, kept, in_place })
+                let small = matches!(content, Content::Bytes(bytes) if bytes.as_slice().len() < LARGE);
+                let plain = meta.owner.is_none()
+                    && meta.group.is_none()
+                    && meta.mode.is_none_or(|mode| mode & !0o666 == 0);
+                let direct =
+                    late_folder && !is_file && kept.is_none() && small && plain && validate.is_none();
+                Some(Place { path: beside, index, existing: is_file && !in_place, kept, direct, in_place })
             })
             .collect();
         Self { places, tag }
@@ -100,9 +111,9 @@ impl Placing {
         self.places.get(index)?.as_ref()
     }
 
-    /// All places.
+    /// The places of contents that wait.
     pub fn staged(&self) -> impl Iterator<Item = &Place> {
-        self.places.iter().flatten()
+        self.places.iter().flatten().filter(|place| !place.direct)
     }
 
     /// A temporary name beside a path, as a shell word.

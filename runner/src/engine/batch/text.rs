@@ -77,11 +77,13 @@ pub fn looks(batch: &Batch) -> Reads {
 /// error": a further write to the file by a program tells the reason.
 fn head(prepared: &Prepared, out: &mut String) {
     let (run, number) = (quote(prepared.run()), prepared.batch().number);
+    // The next batch's folder too: that saves it a process.
+    let next = number + 1;
     let _ = writeln!(
         out,
         "D=$_b/{run}; B=$D/{number}; _ok=1; _tmp=; umask 077
 f() {{ [ -z \"$2\" ] || {{ head -c 65536 /dev/zero >> \"$2\"; rm -f -- \"$2\"; }}; s \"$1\" {UNSTAGED}; [ -z \"$_tmp\" ] || eval rm -f -- \"$_tmp\"; exit {UNSTAGED}; }}
-mkdir -p \"$B/before\" || f dir
+[ -d \"$B/before\" ] || mkdir -p \"$B/before\" \"$D/{next}/before\" || f dir
 IFS= read -r _i < /proc/sys/kernel/random/boot_id; printf 'boot %s\\ngroup %s\\n' \"$_i\" \"$_g\" > \"$B/log\" || f dir \"$B/log\"
 echo open > \"$D/mark\" || f dir \"$D/mark\""
     );
@@ -113,7 +115,7 @@ fn immutable(batch: &Batch, out: &mut String) -> Result<(), String> {
 fn stage(batch: &Batch, placing: &Placing, out: &mut String) -> Result<Vec<(HostPath, usize)>, String> {
     let mut uploads = Vec::new();
     for (index, folded) in batch.steps.iter().enumerate() {
-        let Some(place) = placing.of(index) else { continue };
+        let Some(place) = placing.of(index).filter(|place| !place.direct) else { continue };
         let Act::Put { path, image: Image::File { content, meta }, validate } = &folded.step.act else {
             continue;
         };
