@@ -308,7 +308,7 @@ fn need_reload() -> Row {
 /// Whether systemd holds any unit older than its files.
 fn any_needs_reload(facts: &Facts) -> Result<bool, Stop> {
     let output = facts.output(&need_reload())?;
-    let reloaded = facts.planned().iter().any(|(_, step)| step.claim == acts::daemon_reload().claim);
+    let reloaded = facts.planned().any(|(_, step)| step.claim == acts::daemon_reload().claim);
     let stale = output.text().lines().any(|line| line.trim() == "NeedDaemonReload=yes");
     Ok(files_planned(facts) || (stale && !reloaded))
 }

@@ -156,7 +156,7 @@ impl Unit {
 
     /// Whether systemd holds an older unit than the files say, planned files included.
     pub fn needs_reload(&self, facts: &Facts) -> bool {
-        let reloaded = facts.planned().iter().any(|(_, step)| is_reload(&step.act));
+        let reloaded = facts.planned().any(|(_, step)| is_reload(&step.act));
         files_planned(facts) || (self.get("NeedDaemonReload") == "yes" && !reloaded)
     }
 }
@@ -165,7 +165,6 @@ impl Unit {
 pub(crate) fn files_planned(facts: &Facts) -> bool {
     facts
         .planned()
-        .iter()
         .rev()
         .take_while(|(_, step)| !is_reload(&step.act))
         .any(|(_, step)| step.path().is_some_and(is_unit_path))
@@ -186,7 +185,6 @@ fn brought_by(facts: &Facts, unit: &str) -> Option<TaskId> {
         .map(|(name, kind)| format!("{name}@.{}", kind.rsplit_once('.').map_or("service", |(_, kind)| kind)));
     facts
         .planned()
-        .iter()
         .rev()
         .find(|(_, step)| match &step.act {
             Act::Put { path, .. } => {

@@ -46,6 +46,8 @@ pub enum Look {
 pub struct Facts {
     base: Arc<BTreeMap<Read, Seen>>,
     will: Arc<Planned>,
+    /// Steps that were added while others share `will`: modules copy facts to plan a few steps further.
+    further: Vec<(TaskId, Step)>,
     who: Identity,
 }
 
@@ -99,7 +101,7 @@ impl Planned {
 impl Facts {
     /// Facts from what was read, before any step is planned.
     pub fn new(base: Arc<BTreeMap<Read, Seen>>, who: Identity) -> Self {
-        Self { base, will: Arc::default(), who }
+        Self { base, will: Arc::default(), further: Vec::new(), who }
     }
 
     /// Who acts.
@@ -109,23 +111,27 @@ impl Facts {
 
     /// Adds planned steps: what comes after is planned on what they leave.
     pub fn plan(&mut self, task: TaskId, steps: impl IntoIterator<Item = Step>) {
-        let will = Arc::make_mut(&mut self.will);
-        steps.into_iter().for_each(|step| will.push(task, step));
+        match Arc::get_mut(&mut self.will) {
+            Some(will) if self.further.is_empty() => steps.into_iter().for_each(|step| will.push(task, step)),
+            _ => self.further.extend(steps.into_iter().map(|step| (task, step))),
+        }
     }
 
     /// The planned steps in order.
-    pub fn planned(&self) -> &[(TaskId, Step)] {
-        &self.will.steps
+    pub fn planned(&self) -> impl DoubleEndedIterator<Item = &(TaskId, Step)> {
+        self.will.steps.iter().chain(&self.further)
     }
 
     /// Looks a read up: the newest planned step that touches it decides, else what was read.
     pub fn look(&self, read: &Read) -> Look {
-        self.look_before(read, self.will.steps.len())
+        self.look_before(read, self.will.steps.len() + self.further.len())
     }
 
     fn look_before(&self, read: &Read, steps: usize) -> Look {
-        for index in self.will.newest(read, steps) {
-            let (task, step) = &self.will.steps[index];
+        let known = self.will.steps.len();
+        let further = (known..steps).rev();
+        for index in further.chain(self.will.newest(read, steps.min(known))) {
+            let (task, step) = self.will.steps.get(index).unwrap_or_else(|| &self.further[index - known]);
             match touch(step, read, &self.who) {
                 Touch::No => {}
                 Touch::Exactly(seen) => return Look::Seen(seen),
@@ -255,9 +261,7 @@ impl Facts {
 
     /// The newest planned act on a path, if one is planned.
     pub fn planned_act(&self, path: &HostPath) -> Option<&Act> {
-        self.will
-            .steps
-            .iter()
+        self.planned()
             .rev()
             .map(|(_, step)| step)
             .find(|step| step.path() == Some(path))
@@ -386,7 +390,7 @@ mod tests {
         }
         for at in ["/d", "/d/a", "/d/b", "/e", "/e/a", ratio, "/proc/sys/vm/dirty_bytes"] {
             let read = Read::text(&path(at));
-            for end in 0..=facts.planned().len() {
+            for end in 0..=facts.planned().count() {
                 let touching = |number: &usize| {
                     super::super::prediction::touches(&facts.will.steps[*number].1.act, &read)
                 };

@@ -47,7 +47,7 @@ impl Walker<'_> {
     fn fights(&mut self, kept: &[Kept]) {
         for one in kept {
             let facts = self.facts.get(&one.target).unwrap_or_else(|| empty());
-            let later = || facts.planned().iter().filter(|(task, _)| task.0 > one.order);
+            let later = || facts.planned().filter(|(task, _)| task.0 > one.order);
             if later().next().is_none() {
                 continue;
             }
