@@ -1,8 +1,11 @@
 //! `tunerun play`: plan, show, ask, apply, prove.
+use super::acting::apply_all;
 use super::exit::Exit;
 use super::gather::{self, Steering};
 use super::load;
 use super::options::{HostOptions, LinkOptions, home, user};
+use super::prompting::Prompting;
+use super::purpose::Purpose;
 use super::term;
 use clap::Args;
 use std::path::PathBuf;
@@ -13,18 +16,20 @@ use tunerun::engine::run::{Events, HostError, HostRun};
 use tunerun::engine::target::HostState;
 use tunerun::engine::walk::{Scene, Walked};
 use tunerun::inventory::HostId;
-use tunerun::journal::{HostEnd, Journal, Record, Store};
+use tunerun::journal::{Journal, Record, Store};
+use tunerun::plan::Origin;
+use tunerun::playbook::Loader;
 use tunerun::report::event::Event;
 use tunerun::report::plan::{Sum, fleet};
 use tunerun::report::terminal::Terminal;
+use tunerun::transport::Secret;
 use tunerun::transport::endpoint::Defaults;
-use tunerun::transport::{Secret, SecretRequest, Secrets};
 
 /// Plans a playbook for its hosts, shows the plan, asks, applies it and proves it.
 ///
 /// What a task asks for and what is there are compared first, for all hosts; nothing is written before that is shown
 /// and confirmed. Where a batch of steps fails on a host, that batch is taken back there.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(after_help = "Examples:
   tunerun play site.yaml -i prod --check --diff     what would change, with diffs; changes nothing
   tunerun play site.yaml -i prod --limit osd1       one host first
@@ -78,32 +83,20 @@ pub struct Play {
     /// List the tags and end
     #[arg(long)]
     pub list_tags: bool,
-}
-
-/// Passwords and passphrases that people are asked for.
-struct Prompting {
-    connection: Option<Secret>,
-}
-
-impl Secrets for Prompting {
-    fn ask(&self, request: &SecretRequest) -> Option<Secret> {
-        if let (SecretRequest::Password { .. }, Some(password)) = (request, &self.connection) {
-            return Some(password.clone());
-        }
-        let question = match request {
-            SecretRequest::Passphrase { path } => format!("Passphrase of {path}"),
-            SecretRequest::Password { host, user } => format!("Password of {user} on {host}"),
-            SecretRequest::Become { host, user } => format!("Password to become {user} on {host}"),
-        };
-        term::ask_secret(&question).map(Secret::new)
-    }
+    /// What the plan is for.
+    #[arg(skip)]
+    pub purpose: Purpose,
 }
 
 impl Play {
     /// Runs it.
     pub fn run(self) -> Exit {
+        self.with(gather::loader())
+    }
+
+    /// Runs it with a loader of its own.
+    pub(super) fn with(self, loader: Loader<'static>) -> Exit {
         let dir = gather::folder(&self.playbook);
-        let loader = gather::loader();
         let loaded = gather::playbook(&loader, &self.playbook);
         let hosts = load::hosts(&self.hosts, Some(&dir));
         let (playbook, hosts) = match (loaded, hosts) {
@@ -118,12 +111,14 @@ impl Play {
             skip_tags: self.skip_tags.clone(),
             start: self.start_at_task.clone(),
             limit: self.hosts.limit.clone(),
-            check: self.check,
+            check: self.check && !self.purpose.is_for_later(),
             diff: self.diff,
             no_probes: self.no_probes,
+            declared_only: self.purpose.is_for_later(),
         };
         let asked = hosts.asked.clone();
-        let made_from = gather::made_from(&playbook);
+        let mut made_from = gather::made_from(&playbook);
+        made_from.extend(hosts.world.origins());
         let scene = match gather::scene(&self.playbook, loader, playbook, hosts, steering) {
             Ok(scene) => Arc::new(scene),
             Err(exit) => return exit,
@@ -131,7 +126,7 @@ impl Play {
         if self.list_hosts {
             return list_hosts(&scene);
         }
-        if !self.check && !self.yes && !term::can_ask() {
+        if self.acts() && !self.yes && !term::can_ask() {
             term::wrong(
                 "nobody can be asked whether to apply the plan",
                 Some("add --yes to apply without asking, or --check to plan only"),
@@ -170,12 +165,7 @@ impl Play {
         Exit::Done
     }
 
-    async fn with_links(
-        self,
-        scene: Arc<Scene>,
-        asked: Vec<String>,
-        made_from: Vec<(String, String)>,
-    ) -> Exit {
+    async fn with_links(self, scene: Arc<Scene>, asked: Vec<String>, made_from: Vec<Origin>) -> Exit {
         let connection =
             if self.links.ask_pass { term::ask_secret("SSH password").map(Secret::new) } else { None };
         let becoming = if self.links.ask_become_pass {
@@ -217,11 +207,14 @@ impl Play {
         links: Arc<Links>,
         events: Events,
         asked: Vec<String>,
-        made_from: Vec<(String, String)>,
+        made_from: Vec<Origin>,
     ) -> Exit {
         let mut runs = Vec::new();
         for id in union(&scene) {
             let name = scene.inventory().host_name(id).to_owned();
+            if !self.purpose.is_about(&name) {
+                continue;
+            }
             let state = HostState::new(&name, id);
             let ask = Arc::new(|question: &str| term::ask(question));
             runs.push(HostRun::new(Arc::clone(&scene), Arc::clone(&links), events.clone(), ask, state));
@@ -229,9 +222,10 @@ impl Play {
         let last = scene.plays.len().saturating_sub(1);
         let forks = Arc::new(Semaphore::new(usize::from(self.links.forks)));
         let (planned, unreachable) = plan_all(runs, last, &forks).await;
-        if let Some(exit) = self.shown(&scene, &planned, &unreachable) {
-            return exit;
-        }
+        let planned = match self.judged(&scene, planned, &unreachable, &made_from) {
+            Ok(planned) => planned,
+            Err(exit) => return exit,
+        };
         let store = Store::new(self.links.runs());
         let journal = match self.begin(&store, asked, made_from).await {
             Ok(journal) => journal,
@@ -250,22 +244,13 @@ impl Play {
     }
 
     /// Shows the plan and asks. Gives the exit where nothing is to be applied.
-    fn shown(
+    pub(super) fn shown(
         &self,
         scene: &Scene,
         planned: &[(HostRun, Walked)],
         unreachable: &[(String, HostError)],
     ) -> Option<Exit> {
-        for (host, error) in unreachable {
-            term::problems(&[error.diagnostic(host)]);
-        }
-        if !unreachable.is_empty() {
-            term::say(&format!(
-                "partial: {} of {} hosts are left out",
-                unreachable.len(),
-                planned.len() + unreachable.len()
-            ));
-        }
+        self.left_out(planned.len(), unreachable);
         let plans = planned.iter().map(|(run, walked)| (run.state.name.as_str(), walked));
         let show = self.check || self.diff || !self.yes;
         if show {
@@ -275,12 +260,7 @@ impl Play {
         let failures = sums.iter().any(|sum| sum.failures > 0);
         let pending = sums.iter().any(Sum::is_pending);
         if self.check {
-            return Some(match (unreachable.is_empty(), failures, pending) {
-                (false, ..) => Exit::Unreachable,
-                (true, true, _) => Exit::Failed,
-                (true, false, true) if self.detailed_exitcode => Exit::Pending,
-                _ => Exit::Done,
-            });
+            return Some(self.looked(&sums, unreachable));
         }
         if !unreachable.is_empty() && !self.allow_partial && !within(scene, unreachable.len()) {
             term::wrong(
@@ -310,8 +290,34 @@ impl Play {
         None
     }
 
+    /// Tells which hosts a plan does not speak of, and why.
+    pub(super) fn left_out(&self, planned: usize, unreachable: &[(String, HostError)]) {
+        for (host, error) in unreachable {
+            term::problems_only(&[error.diagnostic(host)]);
+        }
+        if !unreachable.is_empty() {
+            let all = planned + unreachable.len();
+            term::say(&format!(
+                "partial: {} of {all} hosts cannot be reached and are left out",
+                unreachable.len()
+            ));
+        }
+    }
+
+    /// How a look ends.
+    pub(super) fn looked(&self, sums: &[Sum], unreachable: &[(String, HostError)]) -> Exit {
+        let failures = sums.iter().any(|sum| sum.failures > 0);
+        let pending = sums.iter().any(Sum::is_pending);
+        match (unreachable.is_empty(), failures, pending) {
+            (false, ..) => Exit::Unreachable,
+            (true, true, _) => Exit::Failed,
+            (true, false, true) if self.detailed_exitcode => Exit::Pending,
+            _ => Exit::Done,
+        }
+    }
+
     /// Runs that were left open on the hosts must be named, resumed or undone first.
-    fn left_open(&self, planned: &[(HostRun, Walked)]) -> Option<Exit> {
+    pub(super) fn left_open(&self, planned: &[(HostRun, Walked)]) -> Option<Exit> {
         let open: Vec<String> = planned
             .iter()
             .flat_map(|(run, _)| run.open_runs.iter().map(|open| (open, &run.state.name)))
@@ -332,7 +338,7 @@ impl Play {
         &self,
         store: &Store,
         inventories: Vec<String>,
-        made_from: Vec<(String, String)>,
+        made_from: Vec<Origin>,
     ) -> Result<Journal, Exit> {
         let wrong = |why: &dyn std::fmt::Display| {
             term::wrong(
@@ -347,25 +353,12 @@ impl Play {
             run: journal.run().to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             command: self.command(),
-            made_from,
+            made_from: made_from.into_iter().map(|origin| (origin.name, origin.digest)).collect(),
             inventories,
             by: format!("{} on {}", user(), nix::unistd::gethostname().unwrap_or_default().to_string_lossy()),
         };
         journal.decide(record).await.map_err(|why| wrong(&why))?;
         Ok(journal)
-    }
-
-    /// As a person would type it again; `-e` values stay out, since they may be secret.
-    fn command(&self) -> String {
-        let quote = |text: &str| tunerun::transport::shell::word::quote(text);
-        let mut words = vec!["tunerun play".to_owned(), quote(&self.playbook.display().to_string())];
-        words.extend(self.hosts.inventory.iter().map(|inventory| format!("-i {}", quote(inventory))));
-        words.extend(self.hosts.limit.iter().map(|limit| format!("--limit {}", quote(limit))));
-        words.extend((!self.tags.is_empty()).then(|| format!("--tags {}", quote(&self.tags.join(",")))));
-        words.extend(
-            (!self.skip_tags.is_empty()).then(|| format!("--skip-tags {}", quote(&self.skip_tags.join(",")))),
-        );
-        words.join(" ")
     }
 }
 
@@ -384,7 +377,7 @@ fn list_hosts(scene: &Scene) -> Exit {
 }
 
 /// Whether the plays allow so many hosts to be left out.
-fn within(scene: &Scene, missing: usize) -> bool {
+pub(super) fn within(scene: &Scene, missing: usize) -> bool {
     use tunerun::playbook::Batch;
     let total = union(scene).len();
     scene.playbook.plays.iter().all(|play| match &play.max_unreachable {
@@ -395,7 +388,7 @@ fn within(scene: &Scene, missing: usize) -> bool {
 }
 
 /// The hosts of all plays, each once, in order.
-fn union(scene: &Scene) -> Vec<HostId> {
+pub(super) fn union(scene: &Scene) -> Vec<HostId> {
     let mut seen = std::collections::HashSet::new();
     scene.plays.iter().flatten().copied().filter(|id| seen.insert(*id)).collect()
 }
@@ -426,119 +419,4 @@ async fn plan_all(
         }
     }
     (planned, unreachable)
-}
-
-/// Applies play by play, batch of hosts by batch of hosts.
-async fn apply_all(
-    scene: &Arc<Scene>,
-    journal: &Journal,
-    planned: Vec<(HostRun, Walked)>,
-    events: &Events,
-    forks: &Arc<Semaphore>,
-) -> Exit {
-    let mut waiting: Vec<(HostRun, Option<HostEnd>)> = planned
-        .into_iter()
-        .map(|(run, walked)| {
-            // What is known to fail is not begun on that host; what would come before it stays undone.
-            let end = (Sum::of(&walked).failures > 0).then_some(HostEnd::Failed);
-            (run, end)
-        })
-        .collect();
-    let mut broken = None;
-    for (number, play) in scene.playbook.plays.iter().enumerate() {
-        let members = &scene.plays[number];
-        let _ = events.send(Event::Play { name: play.name.clone(), hosts: members.len() });
-        for batch in batches(play, members) {
-            let fatal = play.settings.any_errors_fatal.as_ref().and_then(|fatal| fatal.fixed().copied())
-                == Some(true);
-            let failed = |waiting: &[(HostRun, Option<HostEnd>)]| {
-                waiting.iter().filter(|(run, end)| end.is_some() && members.contains(&run.state.id)).count()
-            };
-            if fatal && failed(&waiting) > 0 {
-                break;
-            }
-            let most = play.max_fail_percentage.as_ref().and_then(|most| most.fixed().copied());
-            if most.is_some_and(|most| failed(&waiting) as f64 * 100.0 > most * members.len() as f64) {
-                break;
-            }
-            let (now, later): (Vec<_>, Vec<_>) =
-                waiting.into_iter().partition(|(run, end)| end.is_none() && batch.contains(&run.state.id));
-            waiting = later;
-            let tasks: Vec<_> = now
-                .into_iter()
-                .map(|(mut run, _)| {
-                    let (journal, forks) = (journal.clone(), Arc::clone(forks));
-                    tokio::spawn(async move {
-                        let _permit = forks.acquire_owned().await;
-                        let end = run.apply(&journal, number).await;
-                        (run, end)
-                    })
-                })
-                .collect();
-            for task in tasks {
-                match task.await {
-                    Ok((run, Ok(end))) => waiting.push((run, end)),
-                    Ok((run, Err(error))) => {
-                        broken = Some(error.to_string());
-                        waiting.push((run, Some(HostEnd::FailedHalf)));
-                    }
-                    Err(why) => broken = Some(format!("a host's task broke off: {why}")),
-                }
-            }
-        }
-    }
-    let mut worst = Exit::Done;
-    for (mut run, end) in waiting {
-        match run.finish(journal, end).await {
-            Ok(end) => worst = worse(worst, end),
-            Err(error) => broken = Some(error.to_string()),
-        }
-    }
-    match broken {
-        Some(why) => {
-            term::wrong(why, Some("`tunerun resume` or `tunerun undo` the run once that is mended"));
-            Exit::UndoIncomplete
-        }
-        None => worst,
-    }
-}
-
-fn worse(worst: Exit, end: HostEnd) -> Exit {
-    let exit = match end {
-        HostEnd::Proven | HostEnd::Skipped => Exit::Done,
-        HostEnd::Failed => Exit::Failed,
-        HostEnd::FailedHalf => Exit::UndoIncomplete,
-        HostEnd::Unreachable => Exit::Unreachable,
-    };
-    let weight = |exit: Exit| match exit {
-        Exit::Done => 0,
-        Exit::Unreachable => 1,
-        Exit::Failed => 2,
-        _ => 3,
-    };
-    if weight(exit) > weight(worst) { exit } else { worst }
-}
-
-/// `serial:` as batches of hosts.
-fn batches(play: &tunerun::playbook::Play, members: &[HostId]) -> Vec<Vec<HostId>> {
-    use tunerun::playbook::Batch;
-    if play.serial.is_empty() {
-        return vec![members.to_vec()];
-    }
-    let mut batches = Vec::new();
-    let mut rest = members;
-    let mut sizes = play.serial.iter();
-    let mut size = sizes.next();
-    while let (false, Some(batch)) = (rest.is_empty(), size) {
-        let count = match batch {
-            Batch::Hosts(count) => *count as usize,
-            Batch::Percent(share) => (members.len() as f64 * share / 100.0) as usize,
-            Batch::Template(_) => members.len(),
-        };
-        let (now, later) = rest.split_at(count.clamp(1, rest.len()));
-        batches.push(now.to_vec());
-        rest = later;
-        size = sizes.next().or(size);
-    }
-    batches
 }

@@ -13,6 +13,11 @@ pub fn data(text: &str) {
     }
 }
 
+/// Prints bytes as they are.
+pub fn bytes(bytes: &[u8]) {
+    let _ = std::io::stdout().lock().write_all(bytes);
+}
+
 /// Says something beside the data.
 pub fn say(text: &str) {
     let mut out = std::io::stderr().lock();
@@ -39,6 +44,13 @@ pub fn problems(problems: &[Diagnostic]) {
     }
     say(&render(problems, paint_stderr().0));
     say(&count(problems));
+}
+
+/// Shows problems that are not about what was written: without their count.
+pub fn problems_only(problems: &[Diagnostic]) {
+    if !problems.is_empty() {
+        say(&render(problems, paint_stderr().0));
+    }
 }
 
 /// One problem without a place.

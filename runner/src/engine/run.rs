@@ -24,6 +24,9 @@ pub type Events = tokio::sync::mpsc::UnboundedSender<Event>;
 /// How people are asked while a run goes on.
 pub type Ask = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
+/// Why a task may not be carried out though it is planned: it is not what was reviewed.
+pub type Review = Arc<dyn Fn(&Planned) -> Option<Diagnostic> + Send + Sync>;
+
 /// Why a host's part ended before its end.
 #[derive(Debug)]
 pub enum HostError {
@@ -73,6 +76,10 @@ pub struct HostRun {
     pub state: HostState,
     /// Runs that were found open on it.
     pub open_runs: BTreeSet<String>,
+    /// Why its part does not begin, if it does not.
+    pub refused: Option<HostEnd>,
+    /// What judges each task of a batch before the batch is prepared.
+    pub review: Option<Review>,
     counts: Counts,
     told: HashSet<String>,
     past: HashMap<Target, Vec<Past>>,
@@ -98,6 +105,8 @@ impl HostRun {
             ask,
             state,
             open_runs: BTreeSet::new(),
+            refused: None,
+            review: None,
             counts: Counts::default(),
             told: HashSet::new(),
             past: HashMap::new(),
@@ -192,6 +201,11 @@ impl HostRun {
                     }
                 }
                 Next::Batch(group) => {
+                    if let Some((at, problem)) = self.unreviewed(&walked.planned, &group.members) {
+                        self.tell_rest(&walked.planned, at);
+                        self.trouble(Some(&walked.planned[at]), problem);
+                        return Ok(Some(HostEnd::Stale));
+                    }
                     self.freeze(&walked.planned[..group.end]);
                     self.tell_rest(&walked.planned, group.members[0]);
                     match self.act(journal, &walked.planned, *group).await? {
@@ -201,6 +215,12 @@ impl HostRun {
                 }
             }
         }
+    }
+
+    /// The first task of a batch that was not reviewed like this.
+    fn unreviewed(&self, planned: &[Planned], members: &[usize]) -> Option<(usize, Diagnostic)> {
+        let review = self.review.as_ref()?;
+        members.iter().find_map(|member| review(&planned[*member]).map(|problem| (*member, problem)))
     }
 
     /// What was decided before an act stays decided: it is not asked again on what the act left.

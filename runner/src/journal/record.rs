@@ -156,4 +156,8 @@ pub enum HostEnd {
     Unreachable,
     /// It was left out on purpose.
     Skipped,
+    /// It was known to fail before anything was changed there.
+    Refused,
+    /// What was planned for it no longer fits: it is not applied, or not to its end.
+    Stale,
 }

@@ -175,6 +175,13 @@ fn name(task: &Planned) -> String {
     }
 }
 
+/// One task's change with its differences, as in a plan.
+pub fn task_text(task: &Planned, change: &Change, paint: Paint) -> String {
+    let mut out = String::new();
+    self::change(task, change, true, paint, &mut out);
+    out
+}
+
 fn change(task: &Planned, change: &Change, diff: bool, paint: Paint, out: &mut String) {
     let mut facts = Vec::new();
     match change.effect {

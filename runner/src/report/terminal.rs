@@ -137,5 +137,7 @@ pub fn end_words(end: HostEnd) -> &'static str {
         HostEnd::FailedHalf => "FAILED, NOT ALL TAKEN BACK",
         HostEnd::Unreachable => "unreachable",
         HostEnd::Skipped => "left out",
+        HostEnd::Refused => "known to fail; nothing was changed",
+        HostEnd::Stale => "stale: not applied, what was planned no longer fits",
     }
 }

@@ -462,7 +462,7 @@ impl Walker<'_> {
         };
         let declared =
             fixed(&task.probe) == Some(true) || (never && fixed(&task.settings.check_mode) == Some(false));
-        let harmless = never && !self.scene.check && !self.changes;
+        let harmless = never && !self.scene.check && !self.scene.declared_only && !self.changes;
         if !declared && !harmless {
             return None;
         }

@@ -26,6 +26,8 @@ pub struct Asked {
     pub diff: bool,
     /// `--no-probes`: commands that only read do not run while planning.
     pub no_probes: bool,
+    /// Of commands only those run while planning that their author declared as reads: the plan is for later.
+    pub declared_only: bool,
     /// Passwords of the vault.
     pub passwords: Arc<Vec<Password>>,
 }
@@ -49,6 +51,7 @@ pub struct Scene {
     pub check: bool,
     pub(super) diff: bool,
     pub(super) no_probes: bool,
+    pub(super) declared_only: bool,
     /// The hosts of each play, in order.
     pub plays: Vec<Vec<HostId>>,
     pub(super) shared: Arc<Shared>,
@@ -104,6 +107,7 @@ impl Scene {
             check: asked.check,
             diff: asked.diff,
             no_probes: asked.no_probes,
+            declared_only: asked.declared_only,
             plays,
             shared: Arc::new(shared),
         }

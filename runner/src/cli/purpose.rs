@@ -1,0 +1,85 @@
+//! What a plan is made for: to be played, to be saved, to be compared, or because it was reviewed before.
+use super::exit::Exit;
+use super::play::Play;
+use super::{apply, plan, verify};
+use std::sync::Arc;
+use tunerun::engine::run::{HostError, HostRun};
+use tunerun::engine::walk::{Scene, Walked};
+use tunerun::plan::{Origin, Saved};
+use tunerun::transport::shell::word::quote;
+
+/// What a plan is for.
+#[derive(Clone, Debug, Default)]
+pub enum Purpose {
+    /// It is applied once it was seen.
+    #[default]
+    Play,
+    /// One task from the command line: as a person typed it.
+    Task(String),
+    /// It is shown, and saved where a file is named.
+    Save(plan::Saving),
+    /// It must be empty.
+    Verify,
+    /// It was reviewed before, and must be the same.
+    Apply(Arc<Saved>, String),
+}
+
+/// Hosts with their plans.
+pub type Plans = Vec<(HostRun, Walked)>;
+
+impl Purpose {
+    /// Whether the plan is reviewed first and applied by another call.
+    pub fn is_for_later(&self) -> bool {
+        matches!(self, Self::Save(_) | Self::Apply(..))
+    }
+
+    /// Whether a host takes part.
+    pub fn is_about(&self, host: &str) -> bool {
+        match self {
+            Self::Apply(saved, _) => saved.hosts.contains_key(host),
+            _ => true,
+        }
+    }
+}
+
+impl Play {
+    /// Whether anything is changed in the end.
+    pub(super) fn acts(&self) -> bool {
+        !self.check && !matches!(self.purpose, Purpose::Save(_) | Purpose::Verify)
+    }
+
+    /// Shows and judges the plans. Gives those that are applied, or how the command ends.
+    pub(super) fn judged(
+        &self,
+        scene: &Scene,
+        planned: Plans,
+        unreachable: &[(String, HostError)],
+        made_from: &[Origin],
+    ) -> Result<Plans, Exit> {
+        match &self.purpose {
+            Purpose::Play | Purpose::Task(_) => match self.shown(scene, &planned, unreachable) {
+                Some(exit) => Err(exit),
+                None => Ok(planned),
+            },
+            Purpose::Save(saving) => Err(plan::shown(self, saving, &planned, unreachable, made_from)),
+            Purpose::Verify => Err(verify::told(&planned, unreachable)),
+            Purpose::Apply(saved, _) => apply::judged(self, scene, saved, planned, unreachable, made_from),
+        }
+    }
+
+    /// As a person would type it again; `-e` values stay out, since they may be secret.
+    pub(super) fn command(&self) -> String {
+        let mut words = match &self.purpose {
+            Purpose::Apply(_, file) => return format!("tunerun apply {}", quote(file)),
+            Purpose::Task(typed) => vec![typed.clone()],
+            _ => vec!["tunerun play".to_owned(), quote(&self.playbook.display().to_string())],
+        };
+        words.extend(self.hosts.inventory.iter().map(|inventory| format!("-i {}", quote(inventory))));
+        words.extend(self.hosts.limit.iter().map(|limit| format!("--limit {}", quote(limit))));
+        words.extend((!self.tags.is_empty()).then(|| format!("--tags {}", quote(&self.tags.join(",")))));
+        words.extend(
+            (!self.skip_tags.is_empty()).then(|| format!("--skip-tags {}", quote(&self.skip_tags.join(",")))),
+        );
+        words.join(" ")
+    }
+}
