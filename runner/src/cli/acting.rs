@@ -91,13 +91,14 @@ fn worse(worst: Exit, end: HostEnd) -> Exit {
         HostEnd::Proven | HostEnd::Skipped => Exit::Done,
         HostEnd::Failed | HostEnd::Refused => Exit::Failed,
         HostEnd::Stale => Exit::Stale,
+        HostEnd::Held => Exit::Busy,
         HostEnd::FailedHalf => Exit::UndoIncomplete,
         HostEnd::Unreachable => Exit::Unreachable,
     };
     let weight = |exit: Exit| match exit {
         Exit::Done => 0,
         Exit::Unreachable => 1,
-        Exit::Stale => 2,
+        Exit::Stale | Exit::Busy => 2,
         Exit::Failed => 3,
         _ => 4,
     };

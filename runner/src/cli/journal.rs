@@ -40,6 +40,8 @@ pub struct Undo {
 ///
 /// Each step is looked at: what is there is undone, what is not there is left. Then play again.
 #[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  tunerun resume last            after the controller was killed or lost its power")]
 pub struct Resume {
     /// The run: its name, the end of its name, or `last`
     pub run: String,
@@ -51,6 +53,8 @@ pub struct Resume {
 
 /// Gives up the ways back of a run: its folders on the hosts go away.
 #[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  tunerun close last             the change has proven itself: its way back may go")]
 pub struct Close {
     /// The run: its name, the end of its name, or `last`
     pub run: String,
@@ -197,10 +201,12 @@ impl Reopened {
             };
             match result {
                 Ok(UndoneOn { steps, left: words, stays, .. }) => {
-                    term::data(&format!(
-                        "{host}: {steps} {} taken back",
-                        if steps == 1 { "step" } else { "steps" }
-                    ));
+                    term::data(&match (steps, words.is_empty()) {
+                        (0, true) => format!("{host}: nothing to take back, all is as it was before the run"),
+                        (0, false) => format!("{host}: nothing was taken back"),
+                        (1, _) => format!("{host}: 1 step taken back"),
+                        (many, _) => format!("{host}: {many} steps taken back"),
+                    });
                     stays.iter().for_each(|words| term::data(&format!("{host}: stays: {words}")));
                     if words.is_empty() {
                         undone.push(host.clone());
@@ -228,6 +234,10 @@ impl Undo {
             Ok(reopened) => reopened,
             Err(exit) => return exit,
         };
+        if reopened.hosts.values().all(|host| host.past.is_empty()) {
+            term::say("nothing to undo: the run changed nothing on these hosts");
+            return Exit::Done;
+        }
         block_on(async {
             let began = Record::Undo { undone: Vec::new(), conflicts: Vec::new(), ended: false };
             if let Err(why) = reopened.journal.decide(began).await {
@@ -258,10 +268,14 @@ impl Resume {
             Err(exit) => return exit,
         };
         block_on(async {
+            let half = reopened.hosts.values().flat_map(|host| &host.past).any(|past| past.report.is_none());
             let (_, _, exit) = reopened.take_back(|past| past.report.is_none(), &[]).await;
             if exit == Exit::Done {
                 reopened.mark("finished").await;
-                term::say("what was half done is taken back; now play again");
+                term::say(match half {
+                    true => "what was half done is taken back; now play again",
+                    false => "nothing was left half done; now play again",
+                });
             }
             exit
         })
@@ -304,7 +318,11 @@ impl Close {
                     }
                 }
             }
-            term::data(&format!("closed on {}", closed.join(", ")));
+            match closed.as_slice() {
+                [] if exit == Exit::Done => term::say("closed: the run left nothing on any host"),
+                [] => {}
+                _ => term::data(&format!("closed on {}", closed.join(", "))),
+            }
             if let Err(why) = reopened.journal.decide(Record::Closed { hosts: closed }).await {
                 term::wrong(why.to_string(), None);
                 exit = Exit::Failed;

@@ -1,5 +1,6 @@
 //! `tunerun lab`: throw-away hosts on this machine.
 use super::exit::Exit;
+use super::options::command_line;
 use super::rehearsal::LABS;
 use super::term;
 use clap::{Args, Subcommand, ValueEnum};
@@ -104,9 +105,7 @@ impl Up {
         spec.upper_mib = self.size;
         spec.keep = true;
         spec.hidden = std::env::current_dir().into_iter().collect();
-        let words: Vec<String> =
-            std::env::args().map(|word| tunerun::transport::shell::word::quote(&word)).collect();
-        spec.command = words.join(" ");
+        spec.command = command_line();
         match Running::up(&spec) {
             Ok(lab) => {
                 let names: Vec<String> = lab.hosts().into_iter().map(|host| host.name).collect();
@@ -143,11 +142,9 @@ fn not_there(name: &str, problems: &tunerun::diagnostic::Problems) -> Exit {
         term::problems_only(problems);
         return Exit::Failed;
     }
-    let typed: Vec<String> =
-        std::env::args().map(|word| tunerun::transport::shell::word::quote(&word)).collect();
     term::wrong(
         format!("the lab `{name}` belongs to root, if it runs: its hosts are made of mounts and networks"),
-        Some(&format!("sudo {}", typed.join(" "))),
+        Some(&format!("sudo {}", command_line())),
     );
     Exit::Failed
 }

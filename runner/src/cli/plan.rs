@@ -142,7 +142,7 @@ pub fn shown(
 }
 
 fn tell(saved: &Saved, saving: &Saving, out: &Path) {
-    let file = tunerun::transport::shell::word::quote(&out.display().to_string());
+    let file = super::options::typed(&out.display().to_string());
     term::say(&format!("saved as plan {}; next: tunerun apply {file}", &saved.id[..12.min(saved.id.len())]));
     let open = saved.open();
     if !open.is_empty() && !saving.late {

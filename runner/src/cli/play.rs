@@ -126,11 +126,8 @@ impl Play {
         if self.list_hosts {
             return list_hosts(&scene);
         }
-        if self.acts() && !self.yes && !term::can_ask() {
-            term::wrong(
-                "nobody can be asked whether to apply the plan",
-                Some("add --yes to apply without asking, or --check to plan only"),
-            );
+        if self.acts() && !self.yes && !term::can_ask() && !matches!(self.purpose, Purpose::Task(_)) {
+            nobody();
             return Exit::Declined;
         }
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
@@ -283,6 +280,10 @@ impl Play {
                 term::paint(),
             ));
         }
+        if pending && !self.yes && !term::can_ask() {
+            nobody();
+            return Some(Exit::Declined);
+        }
         if pending && !self.yes && !term::ask("Apply this?") {
             term::say("nothing was changed");
             return Some(Exit::Declined);
@@ -360,6 +361,14 @@ impl Play {
         journal.decide(record).await.map_err(|why| wrong(&why))?;
         Ok(journal)
     }
+}
+
+/// Nobody says yes to a plan that a pipe would apply.
+fn nobody() {
+    term::wrong(
+        "nobody can be asked whether to apply the plan",
+        Some("add --yes to apply without asking, or --check to plan only"),
+    );
 }
 
 fn list_hosts(scene: &Scene) -> Exit {

@@ -1,12 +1,12 @@
 //! What a plan is made for: to be played, to be saved, to be compared, or because it was reviewed before.
 use super::exit::Exit;
+use super::options::typed;
 use super::play::Play;
 use super::{apply, plan, verify};
 use std::sync::Arc;
 use tunerun::engine::run::{HostError, HostRun};
 use tunerun::engine::walk::{Scene, Walked};
 use tunerun::plan::{Origin, Saved};
-use tunerun::transport::shell::word::quote;
 
 /// What a plan is for.
 #[derive(Clone, Debug, Default)]
@@ -70,15 +70,15 @@ impl Play {
     /// As a person would type it again; `-e` values stay out, since they may be secret.
     pub(super) fn command(&self) -> String {
         let mut words = match &self.purpose {
-            Purpose::Apply(_, file) => return format!("tunerun apply {}", quote(file)),
-            Purpose::Task(typed) => vec![typed.clone()],
-            _ => vec!["tunerun play".to_owned(), quote(&self.playbook.display().to_string())],
+            Purpose::Apply(_, file) => return format!("tunerun apply {}", typed(file)),
+            Purpose::Task(line) => vec![line.clone()],
+            _ => vec!["tunerun play".to_owned(), typed(&self.playbook.display().to_string())],
         };
-        words.extend(self.hosts.inventory.iter().map(|inventory| format!("-i {}", quote(inventory))));
-        words.extend(self.hosts.limit.iter().map(|limit| format!("--limit {}", quote(limit))));
-        words.extend((!self.tags.is_empty()).then(|| format!("--tags {}", quote(&self.tags.join(",")))));
+        words.extend(self.hosts.inventory.iter().map(|inventory| format!("-i {}", typed(inventory))));
+        words.extend(self.hosts.limit.iter().map(|limit| format!("--limit {}", typed(limit))));
+        words.extend((!self.tags.is_empty()).then(|| format!("--tags {}", typed(&self.tags.join(",")))));
         words.extend(
-            (!self.skip_tags.is_empty()).then(|| format!("--skip-tags {}", quote(&self.skip_tags.join(",")))),
+            (!self.skip_tags.is_empty()).then(|| format!("--skip-tags {}", typed(&self.skip_tags.join(",")))),
         );
         words.join(" ")
     }

@@ -1,7 +1,7 @@
 //! `tunerun run`: one module on some hosts, without a playbook.
 use super::exit::Exit;
 use super::gather;
-use super::options::{HostOptions, LinkOptions};
+use super::options::{HostOptions, LinkOptions, typed};
 use super::play::Play;
 use super::purpose::Purpose;
 use super::term;
@@ -10,7 +10,6 @@ use serde_json::{Map, Value as Json, json};
 use std::path::PathBuf;
 use tunerun::engine::vocabulary::vocabulary;
 use tunerun::playbook::{Disk, Files, Loader};
-use tunerun::transport::shell::word::quote;
 
 /// What the playbook in memory is called in messages.
 const NAME: &str = "<command line>";
@@ -94,9 +93,9 @@ impl Run {
         // It lives as long as the program: loaders hold on to where files come from.
         let files: &'static Overlay = Box::leak(Box::new(Overlay { text }));
         let loader: Loader<'static> = gather::loader_of(files);
-        let mut typed = vec!["tunerun run".to_owned(), quote(&self.pattern)];
-        typed.extend(self.r#become.then(|| "-b".to_owned()));
-        typed.extend(self.words.iter().map(|word| quote(word)));
+        let mut line = vec!["tunerun run".to_owned(), typed(&self.pattern)];
+        line.extend(self.r#become.then(|| "-b".to_owned()));
+        line.extend(self.words.iter().map(|word| typed(word)));
         let play = Play {
             playbook: PathBuf::from(NAME),
             hosts: self.hosts,
@@ -106,7 +105,7 @@ impl Run {
             yes: self.yes || self.read,
             allow_partial: self.allow_partial || self.read,
             over: self.over,
-            purpose: Purpose::Task(typed.join(" ")),
+            purpose: Purpose::Task(line.join(" ")),
             ..Play::default()
         };
         play.with(loader)
@@ -208,7 +207,7 @@ fn arguments(known: &tunerun::playbook::Known, words: &[String]) -> Result<Map<S
     let line = match known.name {
         "shell" => free.join(" "),
         _ if free.len() == 1 => free[0].to_owned(),
-        _ => free.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" "),
+        _ => free.iter().map(|word| typed(word)).collect::<Vec<_>>().join(" "),
     };
     args.insert(argument.to_owned(), json!(line));
     Ok(args)

@@ -383,7 +383,11 @@ impl HostRun {
         if let Some(problem) = unwritten(&report, &group.target.host) {
             let first = &planned[group.members[0]];
             self.trouble(Some(first), problem);
-            return Ok(Err(HostEnd::Failed));
+            return Ok(Err(match (&report.locked, &report.stale) {
+                (Some(_), _) => HostEnd::Held,
+                (None, Some(_)) => HostEnd::Stale,
+                (None, None) => HostEnd::Failed,
+            }));
         }
         self.owed.extend(group.owed.iter().cloned());
         for activation in &group.owed {

@@ -158,6 +158,8 @@ pub enum HostEnd {
     Skipped,
     /// It was known to fail before anything was changed there.
     Refused,
+    /// Another run holds it.
+    Held,
     /// What was planned for it no longer fits: it is not applied, or not to its end.
     Stale,
 }

@@ -55,19 +55,23 @@ fn runs_only(change: &Change) -> bool {
 
 /// The plans of many hosts: equal ones once. `names` are hosts with their walks.
 pub fn fleet<'a>(hosts: impl IntoIterator<Item = (&'a str, &'a Walked)>, diff: bool, paint: Paint) -> String {
-    let mut classes: BTreeMap<(Sum, String), Vec<&str>> = BTreeMap::new();
+    let mut classes: BTreeMap<(Sum, String), Vec<(&str, String)>> = BTreeMap::new();
     for (name, walked) in hosts {
         // A host's own name in its files does not make it another class.
-        let text = host(walked, diff, paint);
-        let text = if text.contains(name) { replaced(&text, name) } else { text };
-        classes.entry((Sum::of(walked), text)).or_default().push(name);
+        let own = host(walked, diff, paint);
+        let text = if own.contains(name) { replaced(&own, name) } else { own.clone() };
+        classes.entry((Sum::of(walked), text)).or_default().push((name, own));
     }
-    let mut classes: Vec<((Sum, String), Vec<&str>)> = classes.into_iter().collect();
+    let mut classes: Vec<_> = classes.into_iter().collect();
     classes.sort_by_key(|(_, hosts)| hosts.len());
     let mut out = String::new();
     for ((sum, text), hosts) in &classes {
-        let _ = writeln!(out, "{}", paint.strong(&title(hosts, sum)));
-        out.push_str(text);
+        let names: Vec<&str> = hosts.iter().map(|(name, _)| *name).collect();
+        let _ = writeln!(out, "{}", paint.strong(&title(&names, sum)));
+        out.push_str(match hosts.as_slice() {
+            [(_, own)] => own,
+            _ => text,
+        });
         out.push('\n');
     }
     out

@@ -138,6 +138,7 @@ pub fn end_words(end: HostEnd) -> &'static str {
         HostEnd::Unreachable => "unreachable",
         HostEnd::Skipped => "left out",
         HostEnd::Refused => "known to fail; nothing was changed",
+        HostEnd::Held => "held by another run: not applied",
         HostEnd::Stale => "stale: not applied, what was planned no longer fits",
     }
 }
