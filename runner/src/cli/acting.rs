@@ -6,7 +6,7 @@ use tokio::sync::Semaphore;
 use tunerun::engine::run::{Events, HostRun};
 use tunerun::engine::walk::{Scene, Walked};
 use tunerun::inventory::HostId;
-use tunerun::journal::{HostEnd, Journal};
+use tunerun::journal::{HostEnd, Journal, JournalError};
 use tunerun::report::event::Event;
 use tunerun::report::plan::Sum;
 
@@ -17,6 +17,7 @@ pub async fn apply_all(
     planned: Vec<(HostRun, Walked)>,
     events: &Events,
     forks: &Arc<Semaphore>,
+    step: bool,
 ) -> Exit {
     let mut waiting: Vec<(HostRun, Option<HostEnd>)> = planned
         .into_iter()
@@ -47,26 +48,27 @@ pub async fn apply_all(
             let (now, later): (Vec<_>, Vec<_>) =
                 waiting.into_iter().partition(|(run, end)| end.is_none() && batch.contains(&run.state.id));
             waiting = later;
-            let tasks: Vec<_> = now
-                .into_iter()
-                .map(|(mut run, _)| {
-                    let (journal, forks) = (journal.clone(), Arc::clone(forks));
-                    tokio::spawn(async move {
-                        let _permit = forks.acquire_owned().await;
-                        let end = run.apply(&journal, number).await;
-                        (run, end)
-                    })
-                })
-                .collect();
-            for task in tasks {
-                match task.await {
-                    Ok((run, Ok(end))) => waiting.push((run, end)),
-                    Ok((run, Err(error))) => {
-                        broken = Some(error.to_string());
-                        waiting.push((run, Some(HostEnd::FailedHalf)));
-                    }
-                    Err(why) => broken = Some(format!("a host's task broke off: {why}")),
+            let mut tasks = Vec::new();
+            for (mut run, _) in now {
+                if step && !term::ask(&format!("Apply on {}?", run.state.name)) {
+                    waiting.push((run, Some(HostEnd::Skipped)));
+                    continue;
                 }
+                let (journal, forks) = (journal.clone(), Arc::clone(forks));
+                let task = tokio::spawn(async move {
+                    let _permit = forks.acquire_owned().await;
+                    let end = run.apply(&journal, number).await;
+                    (run, end)
+                });
+                if step {
+                    // The next host is asked about when this one is done.
+                    ended(task.await, &mut waiting, &mut broken);
+                } else {
+                    tasks.push(task);
+                }
+            }
+            for task in tasks {
+                ended(task.await, &mut waiting, &mut broken);
             }
         }
     }
@@ -83,6 +85,19 @@ pub async fn apply_all(
             Exit::UndoIncomplete
         }
         None => worst,
+    }
+}
+
+type Ended = Result<(HostRun, Result<Option<HostEnd>, JournalError>), tokio::task::JoinError>;
+
+fn ended(task: Ended, waiting: &mut Vec<(HostRun, Option<HostEnd>)>, broken: &mut Option<String>) {
+    match task {
+        Ok((run, Ok(end))) => waiting.push((run, end)),
+        Ok((run, Err(error))) => {
+            *broken = Some(error.to_string());
+            waiting.push((run, Some(HostEnd::FailedHalf)));
+        }
+        Err(why) => *broken = Some(format!("a host's task broke off: {why}")),
     }
 }
 

@@ -60,7 +60,7 @@ impl Apply {
             Ok(text) => text,
             Err(why) => {
                 term::wrong(
-                    format!("the plan {name} cannot be read: {why}"),
+                    format!("the plan {name} cannot be read: {}", term::io_words(&why)),
                     Some("make one by `tunerun plan PLAYBOOK -i INVENTORY --out FILE`"),
                 );
                 return Exit::Wrong;
@@ -203,8 +203,9 @@ fn refused(host: &str, found: &[Difference]) -> Diagnostic {
     let mut problem = Diagnostic::error(format!("{host} is not as it was when the plan was made"), None)
         .help("plan again, review, apply; nothing is changed on this host");
     for difference in found {
-        problem.notes.push(format!("`{}` {}", difference.title, difference.words));
-        problem.notes.extend(difference.lines.iter().map(|line| format!("  {line}")));
+        let mut note = format!("`{}` {}", difference.title, difference.words);
+        difference.lines.iter().for_each(|line| note.push_str(&format!("\n  {line}")));
+        problem.notes.push(note);
     }
     problem
 }

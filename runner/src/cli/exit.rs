@@ -46,7 +46,7 @@ impl Exit {
     pub const TABLE: &'static str = "\
 Exit codes:
    0  done: all is as asked for, and proven; for plan and --check: the plan was made for every host
-   1  failed: what the failed batch had changed was taken back; or known to fail: nothing was changed
+   1  failed: the failed batch was taken back; known to fail: nothing was changed
    2  what was written or typed is wrong; nothing was touched
    3  hosts could not be reached, or the plan is partial
    4  no host matches

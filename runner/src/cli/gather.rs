@@ -224,6 +224,9 @@ pub fn template_problems(templates: &Templates, playbook: &Playbook) -> Problems
         }
     }
     problems.dedup();
+    problems.sort_by_key(|problem| {
+        problem.span.as_ref().map(|span| (span.source.name.clone(), span.start, span.end))
+    });
     problems
 }
 

@@ -11,7 +11,7 @@ use tunerun::inventory::GroupId;
 #[command(after_help = "Examples:
   tunerun inventory graph -i prod               groups and hosts as a tree
   tunerun inventory host osd1 -i prod           the variables that osd1 sees
-  tunerun inventory list -i prod                all of it as JSON, as ansible-inventory --list prints it")]
+  tunerun inventory list -i prod                all of it as JSON, as in Ansible")]
 pub enum Inventory {
     /// All hosts, groups and variables as JSON
     List {

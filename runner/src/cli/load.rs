@@ -95,8 +95,8 @@ pub fn hosts(options: &HostOptions, playbook_dir: Option<&Path>) -> Result<Hosts
     let world = Controller { passwords: Arc::clone(&passwords), read: Arc::default() };
     let mut problems = Problems::new();
     let mut sources = Vec::new();
-    let asked =
-        if options.inventory.is_empty() { vec!["localhost,".to_owned()] } else { options.inventory.clone() };
+    // Without an inventory there is the one host that needs none: localhost, reached without a connection.
+    let asked = options.inventory.clone();
     for text in &asked {
         match inventory::resolve(text, &inventories(playbook_dir), &world) {
             Ok(source) => sources.push(source),
@@ -151,7 +151,7 @@ pub fn vault_passwords(options: &HostOptions) -> Result<Vec<Password>, Exit> {
             Ok(text) => passwords.push(Password::new(id, text.trim_end_matches(['\n', '\r']).as_bytes())),
             Err(why) => {
                 term::wrong(
-                    format!("the vault's password file {} cannot be read: {why}", path.display()),
+                    format!("the vault's password file {} cannot be read: {}", path.display(), term::io_words(&why)),
                     None,
                 );
                 return Err(Exit::Wrong);

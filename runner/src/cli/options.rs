@@ -72,7 +72,8 @@ pub fn user() -> String {
 
 /// A word as a person would type it in a shell: quoted only where that is needed.
 pub fn typed(word: &str) -> String {
-    shlex::try_quote(word).map_or_else(|_| tunerun::transport::shell::word::quote(word), |word| word.into_owned())
+    shlex::try_quote(word)
+        .map_or_else(|_| tunerun::transport::shell::word::quote(word), |word| word.into_owned())
 }
 
 /// The command line as it was typed.

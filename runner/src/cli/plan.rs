@@ -20,10 +20,10 @@ use tunerun::report::plan::{Sum, fleet};
 /// are not in it: a part that holds one stays open, as a part that is decided later does.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:
-  tunerun plan site.yaml -i prod --diff                   what would change; the same as play --check
-  tunerun plan site.yaml -i prod --out monday.plan        save it, review it, then: tunerun apply monday.plan
-  tunerun plan site.yaml -i prod --json                   for programs
-  tunerun plan site.yaml -i prod --detailed-exitcode      10 where something would change, 0 where nothing would")]
+  tunerun plan site.yaml -i prod --diff                 what would change, as play --check
+  tunerun plan site.yaml -i prod --out monday.plan      save it; then: tunerun apply monday.plan
+  tunerun plan site.yaml -i prod --json                 for programs
+  tunerun plan site.yaml -i prod --detailed-exitcode    10 where something would change, else 0")]
 pub struct Plan {
     /// The playbook
     pub playbook: PathBuf,
@@ -132,7 +132,7 @@ pub fn shown(
     }
     if let Some(out) = &saving.out {
         if let Err(why) = write(out, &text) {
-            term::wrong(format!("the plan cannot be saved in {}: {why}", out.display()), None);
+            term::wrong(format!("the plan cannot be saved in {}: {}", out.display(), term::io_words(&why)), None);
             return Exit::Failed;
         }
         tell(&saved, saving, out);

@@ -126,7 +126,7 @@ impl Play {
         if self.list_hosts {
             return list_hosts(&scene);
         }
-        if self.acts() && !self.yes && !term::can_ask() && !matches!(self.purpose, Purpose::Task(_)) {
+        if self.acts() && (!self.yes || self.step) && !term::can_ask() && !matches!(self.purpose, Purpose::Task(_)) {
             nobody();
             return Exit::Declined;
         }
@@ -144,9 +144,9 @@ impl Play {
         use std::fmt::Write as _;
         let selection = tunerun::playbook::Selection::new(&self.tags, &self.skip_tags);
         let mut out = String::new();
-        for (number, play) in playbook.plays.iter().enumerate() {
-            let _ = writeln!(out, "play #{} ({})", number + 1, play.name);
-            if self.list_tasks {
+        if self.list_tasks {
+            for (number, play) in playbook.plays.iter().enumerate() {
+                let _ = writeln!(out, "play #{} ({})", number + 1, play.name);
                 for task in tunerun::playbook::tags::selected(play, &selection) {
                     let tags: Vec<&str> = task.settings.tags.iter().map(|tag| &**tag).collect();
                     let _ = writeln!(out, "  {}\ttags: [{}]", task.title(), tags.join(", "));
@@ -229,7 +229,7 @@ impl Play {
             Err(exit) => return exit,
         };
         let _ = events.send(Event::Began { run: journal.run().to_owned() });
-        let exit = apply_all(&scene, &journal, planned, &events, &forks).await;
+        let exit = apply_all(&scene, &journal, planned, &events, &forks, self.step).await;
         let exit = match exit {
             Exit::Done if !unreachable.is_empty() => Exit::Unreachable,
             exit => exit,
@@ -296,7 +296,7 @@ impl Play {
         for (host, error) in unreachable {
             term::problems_only(&[error.diagnostic(host)]);
         }
-        if !unreachable.is_empty() {
+        if !unreachable.is_empty() && planned > 0 {
             let all = planned + unreachable.len();
             term::say(&format!(
                 "partial: {} of {all} hosts cannot be reached and are left out",
@@ -376,7 +376,7 @@ fn list_hosts(scene: &Scene) -> Exit {
     let mut out = String::new();
     let inventory = scene.inventory();
     for (play, hosts) in scene.playbook.plays.iter().zip(&scene.plays) {
-        let _ = writeln!(out, "play {}: {} hosts", play.name, hosts.len());
+        let _ = writeln!(out, "play {}: {} {}", play.name, hosts.len(), if hosts.len() == 1 { "host" } else { "hosts" });
         for host in hosts {
             let _ = writeln!(out, "  {}", inventory.host_name(*host));
         }

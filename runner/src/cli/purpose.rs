@@ -2,7 +2,8 @@
 use super::exit::Exit;
 use super::options::typed;
 use super::play::Play;
-use super::{apply, plan, verify};
+use super::term;
+use super::{apply, plan, run, verify};
 use std::sync::Arc;
 use tunerun::engine::run::{HostError, HostRun};
 use tunerun::engine::walk::{Scene, Walked};
@@ -57,6 +58,11 @@ impl Play {
         made_from: &[Origin],
     ) -> Result<Plans, Exit> {
         match &self.purpose {
+            Purpose::Task(_) if !planned.is_empty() && run::answers(&planned).is_some() => {
+                self.left_out(planned.len(), unreachable);
+                term::data(&run::answers(&planned).unwrap_or_default());
+                Err(if unreachable.is_empty() { Exit::Done } else { Exit::Unreachable })
+            }
             Purpose::Play | Purpose::Task(_) => match self.shown(scene, &planned, unreachable) {
                 Some(exit) => Err(exit),
                 None => Ok(planned),

@@ -8,11 +8,13 @@ use super::term;
 use clap::Args;
 use serde_json::{Map, Value as Json, json};
 use std::path::PathBuf;
+use tunerun::engine::run::HostRun;
 use tunerun::engine::vocabulary::vocabulary;
+use tunerun::engine::walk::{Walked, What};
 use tunerun::playbook::{Disk, Files, Loader};
 
-/// What the playbook in memory is called in messages.
-const NAME: &str = "<command line>";
+/// What the playbook in memory is called.
+const NAME: &str = tunerun::report::diagnostic::COMMAND_LINE;
 
 /// Runs one module on the hosts of a pattern: planned, shown, asked, applied, proven and undone as a playbook is.
 ///
@@ -21,9 +23,9 @@ const NAME: &str = "<command line>";
 #[command(after_help = "Examples:
   tunerun run osds -i prod sysctl name=vm.swappiness value=1
   tunerun run osds -i prod --check --diff lineinfile path=/etc/fstab line='tmpfs /scratch tmpfs'
-  tunerun run all -i prod --read command uptime                 it only reads: shown at once, nothing is asked
+  tunerun run all -i prod --read command uptime     it only reads: nothing is asked
   tunerun run osd1 -i prod -b systemd_unit name=chrony state=restarted
-  tunerun run localhost setup                                   without -i there is only localhost")]
+  tunerun run localhost setup                       without -i there is only localhost")]
 pub struct Run {
     /// The hosts: names, groups, patterns such as `osds:!osd3`
     pub pattern: String,
@@ -169,6 +171,31 @@ impl Run {
 /// Modules whose answer is what they are run for.
 const READERS: [&str; 8] =
     ["stat", "slurp", "find", "setup", "package_facts", "service_facts", "ping", "getent"];
+
+/// The answers of hosts on which nothing is to be changed; none where something is.
+pub fn answers(planned: &[(HostRun, Walked)]) -> Option<String> {
+    let mut out = String::new();
+    for (run, walked) in planned {
+        let mut text = String::new();
+        for task in &walked.planned {
+            match &task.what {
+                What::Change(_) | What::Late { .. } | What::Pause { .. } | What::Failed(_) => return None,
+                What::Said { text: said, .. } => text.push_str(said.trim_end()),
+                _ => {}
+            }
+        }
+        let host = &run.state.name;
+        match text.lines().count() {
+            0 => out.push_str(&format!("{host}: as it should be\n")),
+            1 => out.push_str(&format!("{host}: {text}\n")),
+            _ => {
+                out.push_str(&format!("{host}:\n"));
+                text.lines().for_each(|line| out.push_str(&format!("  {line}\n")));
+            }
+        }
+    }
+    Some(out)
+}
 
 /// `k=v` words, or the words of a command.
 fn arguments(known: &tunerun::playbook::Known, words: &[String]) -> Result<Map<String, Json>, Exit> {

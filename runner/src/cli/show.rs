@@ -159,7 +159,7 @@ fn text(journaled: &Journaled) -> String {
             Record::HostEnded { host, end, tally, .. } => {
                 let cost = tally
                     .as_ref()
-                    .map(|tally| format!(" ({} round trips)", tally.round_trips))
+                    .map(|tally| format!(" ({})", counted(tally.round_trips as usize, "round trip")))
                     .unwrap_or_default();
                 let _ = writeln!(out, "{at} {host}: {}{cost}", end_of(*end));
             }

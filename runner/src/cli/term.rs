@@ -6,10 +6,23 @@ use tunerun::report::paint::Paint;
 
 /// Prints data. A reader that went away (a closed pipe) is not an error.
 pub fn data(text: &str) {
+    if text.is_empty() {
+        return;
+    }
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes());
     if !text.ends_with('\n') {
         let _ = out.write_all(b"\n");
+    }
+}
+
+/// What the system says of a file, in words for people.
+pub fn io_words(why: &std::io::Error) -> String {
+    match why.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "you may not do that there".to_owned(),
+        std::io::ErrorKind::IsADirectory => "it is a folder".to_owned(),
+        _ => why.to_string(),
     }
 }
 

@@ -73,7 +73,7 @@ impl Vault {
     pub fn run(self) -> Exit {
         let done = match self {
             Self::View(one) => one.plain().map(|plain| term::bytes(&plain)),
-            Self::Decrypt(one) => one.plain().and_then(|plain| put(&one.file, &plain)),
+            Self::Decrypt(one) => one.plain().and_then(|plain| put(&one.file, &plain, "decrypted: it is plain text now")),
             Self::Encrypt(encrypt) => encrypt.run(),
         };
         match done {
@@ -118,7 +118,7 @@ impl Encrypt {
         };
         let text = encrypt(&plain, password, &rand::random());
         match &self.name {
-            None => put(&self.file, text.as_bytes()),
+            None => put(&self.file, text.as_bytes(), "encrypted"),
             Some(name) => {
                 let lines: Vec<String> = text.lines().map(|line| format!("          {line}")).collect();
                 term::data(&format!("{name}: !vault |\n{}", lines.join("\n")));
@@ -139,13 +139,13 @@ fn read(path: &Path) -> Result<Vec<u8>, Exit> {
         false => std::fs::read(path).map(|read| bytes = read),
     };
     read.map(|()| bytes).map_err(|why| {
-        term::wrong(format!("{} cannot be read: {why}", shown(path)), None);
+        term::wrong(format!("{} cannot be read: {}", shown(path), term::io_words(&why)), None);
         Exit::Wrong
     })
 }
 
 /// Writes in place: beside, then renamed, so that nobody reads half a file. Others never see a decrypted one.
-fn put(path: &Path, bytes: &[u8]) -> Result<(), Exit> {
+fn put(path: &Path, bytes: &[u8], done: &str) -> Result<(), Exit> {
     if path == Path::new("-") {
         term::bytes(bytes);
         return Ok(());
@@ -161,9 +161,9 @@ fn put(path: &Path, bytes: &[u8]) -> Result<(), Exit> {
         std::os::unix::fs::chown(&beside, Some(metadata.uid()), Some(metadata.gid()))?;
         std::fs::rename(&beside, path)
     });
-    written.map_err(|why| {
+    written.map(|()| term::say(&format!("{} is {done}", path.display()))).map_err(|why| {
         let _ = std::fs::remove_file(&beside);
-        term::wrong(format!("{} cannot be written: {why}", path.display()), None);
+        term::wrong(format!("{} cannot be written: {}", path.display(), term::io_words(&why)), None);
         Exit::Failed
     })
 }

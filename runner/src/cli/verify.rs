@@ -74,6 +74,8 @@ pub fn told(planned: &[(HostRun, Walked)], unreachable: &[(String, HostError)]) 
         Exit::Drift
     } else if !unreachable.is_empty() {
         Exit::Unreachable
+    } else if found.iter().any(|class| class.failing > 0) {
+        Exit::Failed
     } else if found.iter().any(|class| class.unknown > 0) {
         Exit::Inconclusive
     } else {

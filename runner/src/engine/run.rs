@@ -169,10 +169,11 @@ impl HostRun {
                 Err(error) => return self.broken(journal, &error, applied.is_some()).await.map(Some),
             };
             if let Some(batch) = applied.take()
-                && let Some(problem) = judged_bad(&walked.planned, &batch.keys)
+                && let Some((task, problem)) = judged_bad(&walked.planned, &batch.keys)
             {
-                let end = self.take_back(journal, batch, problem).await?;
+                let end = self.take_back(journal, batch, task, problem).await?;
                 if end == HostEnd::FailedHalf {
+                    self.counts.add(TaskEnd::Failed);
                     return Ok(Some(end));
                 }
             }
@@ -496,9 +497,10 @@ impl HostRun {
         &mut self,
         journal: &Journal,
         applied: Applied,
+        task: &Planned,
         problem: Box<Diagnostic>,
     ) -> Result<HostEnd, JournalError> {
-        let title = None;
+        let title = Some(task.title.clone());
         self.tell(Event::Trouble { host: self.state.name.clone(), title, problem: *problem });
         let Applied { target, past, .. } = applied;
         let end = self.undo(journal, &target, &[past.clone()]).await?;
@@ -667,13 +669,16 @@ fn answer(change: &Change, at: usize, batch: &Batch, report: &BatchReport) -> Op
 }
 
 /// The failure of a task of the last batch.
-fn judged_bad(planned: &[Planned], keys: &[String]) -> Option<Box<Diagnostic>> {
+fn judged_bad<'a>(planned: &'a [Planned], keys: &[String]) -> Option<(&'a Planned, Box<Diagnostic>)> {
     planned.iter().filter(|task| keys.contains(&task.key)).find_map(|task| match &task.what {
-        What::Failed(problem) => Some(problem.clone()),
-        What::Done { failed: true, .. } => Some(Box::new(Diagnostic::error(
-            format!("`{}` failed; the playbook handles that", task.title),
-            task.span.clone(),
-        ))),
+        What::Failed(problem) => Some((task, problem.clone())),
+        What::Done { failed: true, .. } => Some((
+            task,
+            Box::new(Diagnostic::error(
+                format!("`{}` failed; the playbook handles that", task.title),
+                task.span.clone(),
+            )),
+        )),
         _ => None,
     })
 }

@@ -122,10 +122,11 @@ fn values_differ(
         && old != new
     {
         let lines = TextDiff::from_lines(old.as_str(), new.as_str());
-        let unified = lines.unified_diff().context_radius(0).header("planned", "now").to_string();
-        let mut shown: Vec<String> = vec![format!("{name}:")];
-        shown.extend(unified.lines().take(LINES).map(str::to_owned));
-        if unified.lines().count() > LINES {
+        let unified = lines.unified_diff().context_radius(0).to_string();
+        let changed: Vec<&str> = unified.lines().filter(|line| !line.starts_with("@@")).collect();
+        let mut shown = vec![format!("{name} (- planned, + now):")];
+        shown.extend(changed.iter().take(LINES).map(|line| format!("  {line}")));
+        if changed.len() > LINES {
             shown.push("…".to_owned());
         }
         return shown;

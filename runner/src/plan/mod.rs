@@ -130,7 +130,7 @@ pub struct Part {
     pub module: String,
     /// The host that it acts on, where that is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub on: Option<String>,
+    pub host: Option<String>,
     /// What it comes to.
     #[serde(flatten)]
     pub what: Asks,

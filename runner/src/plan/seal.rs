@@ -22,7 +22,7 @@ pub(super) fn parts(
                 title: if task.secret { task.module.clone() } else { task.title.clone() },
                 label: task.label.clone().filter(|_| !task.secret),
                 module: task.module.clone(),
-                on: Some(task.target.host.clone()).filter(|on| on != host),
+                host: Some(task.target.host.clone()).filter(|name| name != host),
                 what,
             })
         })

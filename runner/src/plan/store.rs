@@ -22,10 +22,9 @@ fn id(saved: &Saved) -> String {
 /// It is no plan, of a newer format, or changed since it was saved.
 pub fn parse(name: &str, text: &str) -> Result<Saved, Box<Diagnostic>> {
     let wrong = |words: String| Box::new(Diagnostic::error(format!("{name} {words}"), None));
-    let json: serde_json::Value = serde_json::from_str(text).map_err(|why| {
-        let problem = wrong(format!("is no plan: {why}"));
-        Box::new(problem.help("make one by `tunerun plan PLAYBOOK -i INVENTORY --out FILE`"))
-    })?;
+    const MAKE: &str = "make one by `tunerun plan PLAYBOOK -i INVENTORY --out FILE`";
+    let json: serde_json::Value = serde_json::from_str(text)
+        .map_err(|_| Box::new(wrong("is no plan, or one that was cut off".to_owned()).help(MAKE)))?;
     match json.get("format").and_then(serde_json::Value::as_u64) {
         Some(format) if format == u64::from(FORMAT) => {}
         Some(format) => {
@@ -37,7 +36,7 @@ pub fn parse(name: &str, text: &str) -> Result<Saved, Box<Diagnostic>> {
         None => {
             return Err(Box::new(
                 wrong("is no plan: it does not say its format".to_owned())
-                    .help("make one by `tunerun plan PLAYBOOK -i INVENTORY --out FILE`"),
+                    .help(MAKE),
             ));
         }
     }
@@ -64,7 +63,7 @@ mod tests {
             title: "set it".into(),
             label: None,
             module: "sysctl".into(),
-            on: None,
+            host: None,
             what: Asks::Late { on: "`ask`".into() },
         };
         saved.made_from.push(Origin {

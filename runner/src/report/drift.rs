@@ -10,22 +10,24 @@ use std::fmt::Write as _;
 pub struct Drift {
     /// As people read it.
     pub text: String,
-    /// Tasks whose state is not as declared, or that cannot be checked since they would fail.
+    /// Tasks whose state is not as declared.
     pub drifted: usize,
     /// Tasks of which that cannot be told.
     pub unknown: usize,
+    /// Tasks that would fail.
+    pub failing: usize,
 }
 
 /// Compares hosts with their plans: what is planned has drifted. The odd host first.
 pub fn drift<'a>(hosts: impl IntoIterator<Item = (&'a str, &'a Walked)>, paint: Paint) -> Vec<Drift> {
-    let mut classes: BTreeMap<(String, usize, usize, usize, usize), Vec<&str>> = BTreeMap::new();
+    let mut classes: BTreeMap<(String, usize, usize, usize, usize, usize), Vec<&str>> = BTreeMap::new();
     for (host, walked) in hosts {
-        let (text, drifted, unknown, commands, same) = one(walked, paint);
-        classes.entry((text, drifted, unknown, commands, same)).or_default().push(host);
+        let (text, drifted, unknown, failing, commands, same) = one(walked, paint);
+        classes.entry((text, drifted, unknown, failing, commands, same)).or_default().push(host);
     }
     let mut classes: Vec<_> = classes.into_iter().collect();
     classes.sort_by_key(|(_, hosts)| hosts.len());
-    let tell = |((text, drifted, unknown, commands, same), hosts): (_, Vec<&str>)| {
+    let tell = |((text, drifted, unknown, failing, commands, same), hosts): (_, Vec<&str>)| {
         let names = match hosts.len() {
             1 => hosts[0].to_owned(),
             many => format!("{many} hosts alike: {}", shortened(&hosts)),
@@ -35,6 +37,9 @@ pub fn drift<'a>(hosts: impl IntoIterator<Item = (&'a str, &'a Walked)>, paint: 
             many => vec![format!("{many} drifted")],
         };
         parts.push(format!("{same} as declared"));
+        if failing > 0 {
+            parts.push(format!("{failing} would fail"));
+        }
         if unknown > 0 {
             parts.push(format!("{unknown} cannot be told"));
         }
@@ -42,14 +47,14 @@ pub fn drift<'a>(hosts: impl IntoIterator<Item = (&'a str, &'a Walked)>, paint: 
             parts.push(format!("{commands} without a state to compare"));
         }
         let title = paint.strong(&format!("{names}: {}", parts.join(", ")));
-        Drift { text: format!("{title}\n{text}"), drifted, unknown }
+        Drift { text: format!("{title}\n{text}"), drifted, unknown, failing }
     };
     classes.into_iter().map(tell).collect()
 }
 
-fn one(walked: &Walked, paint: Paint) -> (String, usize, usize, usize, usize) {
+fn one(walked: &Walked, paint: Paint) -> (String, usize, usize, usize, usize, usize) {
     let mut text = String::new();
-    let (mut drifted, mut unknown, mut commands, mut same) = (0, 0, 0, 0);
+    let (mut drifted, mut unknown, mut failing, mut commands, mut same) = (0, 0, 0, 0, 0);
     for task in &walked.planned {
         match &task.what {
             What::Change(change) => {
@@ -67,14 +72,14 @@ fn one(walked: &Walked, paint: Paint) -> (String, usize, usize, usize, usize) {
                 let _ = writeln!(text, "  {} {} — cannot be told before {on}", paint.mark("?"), name(task));
             }
             What::Failed(problem) => {
-                drifted += 1;
+                failing += 1;
                 let _ = writeln!(text, "  {} {} — {}", paint.bad("x"), name(task), problem.message);
             }
             What::Same { .. } | What::Probed { .. } => same += 1,
             _ => {}
         }
     }
-    (text, drifted, unknown, commands, same)
+    (text, drifted, unknown, failing, commands, same)
 }
 
 fn name(task: &crate::engine::walk::Planned) -> String {

@@ -11,7 +11,8 @@ pub fn list() -> String {
     let width = modules::ALL.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
     modules::ALL.iter().fold(String::new(), |mut out, entry| {
         let about = (entry.schema)();
-        let _ = writeln!(out, "{:width$}  {}", entry.name, first_sentence(&text(&about, "description")));
+        let words = wrapped(&first_sentence(&text(&about, "description")), width + 2);
+        let _ = write!(out, "{:width$}  {}", entry.name, words.trim_start());
         out
     })
 }
@@ -168,6 +169,6 @@ mod tests {
             assert_eq!(long, None, "{}", entry.name);
             assert!(!text.contains("()"), "an argument without a type: {text}");
         }
-        assert_eq!(list().lines().count(), modules::ALL.len());
+        assert!(list().lines().count() >= modules::ALL.len());
     }
 }

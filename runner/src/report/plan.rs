@@ -1,4 +1,5 @@
 //! A plan as people read it: hosts with equal plans once, the odd one first.
+use super::diagnostic::COMMAND_LINE;
 use super::paint::Paint;
 use crate::engine::walk::{Planned, Walked, What};
 use modules::vocabulary::{Activation, Back, Change, Diff, Effect, Mark};
@@ -98,7 +99,10 @@ fn title(hosts: &[&str], sum: &Sum) -> String {
         1 => names,
         many => format!("{many} hosts alike: {names}"),
     };
-    let mut parts = vec![format!("{} to change", sum.changes)];
+    let mut parts = vec![match sum.changes {
+        0 => "nothing to change".to_owned(),
+        many => format!("{many} to change"),
+    }];
     if sum.runs > 0 {
         parts.push(format!("{} to run", sum.runs));
     }
@@ -138,7 +142,8 @@ fn host(walked: &Walked, diff: bool, paint: Paint) -> String {
                 let _ = writeln!(out, "  {} {} — decided after {on}", paint.mark("?"), name(task));
             }
             What::Failed(problem) => {
-                let place = problem.span.as_ref().map(|span| format!(" ({span})")).unwrap_or_default();
+                let written = problem.span.as_ref().filter(|span| span.source.name != COMMAND_LINE);
+                let place = written.map(|span| format!(" ({span})")).unwrap_or_default();
                 let _ = writeln!(
                     out,
                     "  {} {} — will fail: {}{place}",

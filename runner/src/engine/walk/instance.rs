@@ -420,6 +420,7 @@ impl Walker<'_> {
         let mut problem = Diagnostic::error(words, frame.task.action.span.clone());
         if let (false, Some(stderr)) = (frame.secret, verdict.result.get("stderr").and_then(Json::as_str))
             && !stderr.is_empty()
+            && !problem.message.ends_with(stderr.lines().last().unwrap_or_default())
         {
             problem.notes.push(format!("its last words: {}", stderr.lines().last().unwrap_or_default()));
         }
