@@ -1,6 +1,6 @@
 //! What a module is: typed arguments, the reads they need, and the change they ask for.
 use crate::host::Host;
-use crate::vocabulary::{Change, Facts, Read, Row, Seen, Stop};
+use crate::vocabulary::{Change, Facts, Read, Row, Seen, Stop, missing};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -31,8 +31,11 @@ pub trait Module: Serialize + DeserializeOwned + JsonSchema + 'static {
     /// The argument that a single word or line of text stands for, if one does.
     const FREE_FORM: Option<&'static str> = None;
 
-    /// What must be looked at; asked again until nothing new is named.
-    fn reads(&self, seen: &Facts) -> Vec<Read>;
+    /// What must be looked at; asked again until nothing new is named. What the plan misses, so that it is planned
+    /// with all that was read and nothing else: a plan asks early, by [`Facts::need`], for what can share a round.
+    fn reads(&self, seen: &Facts) -> Vec<Read> {
+        missing(self.plan(seen))
+    }
 
     /// The change, from facts alone.
     ///

@@ -2,7 +2,7 @@
 use super::attributes::Attributes;
 use super::edit::Edit;
 use super::lineinfile::{State, pattern};
-use super::{Mode, is_false, missing, place};
+use super::{Mode, is_false, place};
 use crate::host::Host;
 use crate::regex::{Flags, Pattern, widen};
 use crate::vocabulary::{Bytes, Change, Claim, Facts, Owner, Read, Stop};
@@ -93,10 +93,6 @@ impl Module for Blockinfile {
 ";
     const ALIASES: &'static [(&'static str, &'static str)] =
         &[("dest", "path"), ("destfile", "path"), ("name", "path"), ("content", "block")];
-
-    fn reads(&self, seen: &Facts) -> Vec<Read> {
-        missing(self.plan(seen))
-    }
 
     fn plan(&self, facts: &Facts) -> Result<Change, Stop> {
         self.check()?;

@@ -2,7 +2,7 @@
 use super::attributes::{Attributes, describe, differences};
 use super::edit::{Edit, text_diff};
 use super::place::{self, Place};
-use super::{Mode, is_false, is_true, missing, yes};
+use super::{Mode, is_false, is_true, yes};
 use crate::vocabulary::{
     Bytes, Change, Claim, Content, Digest, Facts, HostPath, Image, Kind, Node, Owner, Read, Seen, Step, Stop,
 };
@@ -118,10 +118,6 @@ impl Module for Copy {
     mode: '0644'
 ";
     const ALIASES: &'static [(&'static str, &'static str)] = &[];
-
-    fn reads(&self, seen: &Facts) -> Vec<Read> {
-        missing(self.plan(seen))
-    }
 
     fn plan(&self, facts: &Facts) -> Result<Change, Stop> {
         if let Some(tree) = &self.tree {
@@ -264,7 +260,7 @@ impl Copy {
                 _ => dest.clone(),
             }
         };
-        facts.need(&super::edit::first_reads(&path))?;
+        facts.need(&super::place::first_reads(&path))?;
         let path = if self.follow { facts.resolve(&path)? } else { path };
         let node = facts.node(&path)?;
         match node.as_ref().map(|node| &node.kind) {

@@ -2,7 +2,7 @@
 use super::attributes::{Attributes, differences};
 use super::place::{self, Place};
 use crate::vocabulary::{
-    Bytes, Change, Claim, Content, Diff, Facts, HostPath, Image, Node, Read, Seen, Step, Stop,
+    Bytes, Change, Claim, Content, Diff, Facts, HostPath, Image, Node, Seen, Step, Stop,
 };
 use serde_json::{Map, Value as Json};
 
@@ -152,10 +152,4 @@ impl Edited {
         self.change.result = Json::Object(result);
         self.change
     }
-}
-
-/// The reads that a path needs in the first round.
-pub(crate) fn first_reads(path: &HostPath) -> Vec<Read> {
-    let parent = path.parent().map(Read::Stat);
-    [Read::text(path)].into_iter().chain(parent).collect()
 }

@@ -1,6 +1,6 @@
 //! `file`: whether a file, folder or link is there, its mode and its owners.
 use super::attributes::{Attributes, describe, differences};
-use super::{Mode, is_false, is_true, missing, place, stat, yes};
+use super::{Mode, is_false, is_true, place, stat, yes};
 use crate::vocabulary::{
     Change, Claim, Content, Diff, Facts, HostPath, Image, Kind, Meta, Node, Owner, Read, Risk, RiskName,
     Seen, Step, Stop, TaskId,
@@ -84,10 +84,6 @@ impl Module for File {
     mode: '0750'
 ";
     const ALIASES: &'static [(&'static str, &'static str)] = &[("dest", "path"), ("name", "path")];
-
-    fn reads(&self, seen: &Facts) -> Vec<Read> {
-        missing(self.plan(seen))
-    }
 
     fn plan(&self, facts: &Facts) -> Result<Change, Stop> {
         self.check()?;

@@ -1,6 +1,6 @@
 //! `find`: which files are below folders.
 use super::stat::{check_algorithm, checksum, described};
-use super::{is_false, missing, place};
+use super::{is_false, place};
 use crate::host::Host;
 use crate::regex::{Flags, Pattern, widen};
 use crate::vocabulary::{Change, Facts, HostPath, Kind, Node, Read, Row, Seen, Stop, glob_matches};
@@ -92,10 +92,6 @@ impl Module for Find {
         ("checksum_algo", "checksum_algorithm"),
         ("checksum", "checksum_algorithm"),
     ];
-
-    fn reads(&self, seen: &Facts) -> Vec<Read> {
-        missing(self.plan(seen))
-    }
 
     fn plan(&self, facts: &Facts) -> Result<Change, Stop> {
         check_algorithm(&self.checksum_algorithm)?;

@@ -2,10 +2,10 @@
 use super::attributes::Attributes;
 use super::edit::Edit;
 use super::lineinfile::State;
-use super::{Mode, is_false, is_true, missing, place, yes};
+use super::{Mode, is_false, is_true, place, yes};
 use crate::host::Host;
 use crate::regex::{narrow, widen};
-use crate::vocabulary::{Bytes, Change, Claim, Facts, Owner, Read, Stop};
+use crate::vocabulary::{Bytes, Change, Claim, Facts, Owner, Stop};
 use crate::{Module, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -83,10 +83,6 @@ impl Module for IniFile {
     value: '8589934592'
 ";
     const ALIASES: &'static [(&'static str, &'static str)] = &[("dest", "path")];
-
-    fn reads(&self, seen: &Facts) -> Vec<Read> {
-        missing(self.plan(seen))
-    }
 
     fn plan(&self, facts: &Facts) -> Result<Change, Stop> {
         self.check()?;

@@ -1,10 +1,10 @@
 //! `lineinfile`: one line of a text file, present or absent.
 use super::attributes::Attributes;
 use super::edit::Edit;
-use super::{Mode, is_false, missing, place};
+use super::{Mode, is_false, place};
 use crate::host::Host;
 use crate::regex::{Flags, Found, Pattern, Template, narrow, widen};
-use crate::vocabulary::{Bytes, Change, Claim, Facts, Owner, Read, Stop};
+use crate::vocabulary::{Bytes, Change, Claim, Facts, Owner, Stop};
 use crate::{Module, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -87,10 +87,6 @@ impl Module for Lineinfile {
 ";
     const ALIASES: &'static [(&'static str, &'static str)] =
         &[("dest", "path"), ("destfile", "path"), ("name", "path"), ("regex", "regexp"), ("value", "line")];
-
-    fn reads(&self, seen: &Facts) -> Vec<Read> {
-        missing(self.plan(seen))
-    }
 
     fn plan(&self, facts: &Facts) -> Result<Change, Stop> {
         self.check()?;

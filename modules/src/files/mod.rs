@@ -8,11 +8,12 @@ mod find;
 mod ini_file;
 mod lineinfile;
 mod mode;
-mod place;
+pub(crate) mod place;
 mod replace;
 mod slurp;
 mod stat;
 mod template;
+pub(crate) mod text;
 
 pub use blockinfile::Blockinfile;
 pub use copy::{Copy, TreeEntry, TreeKind};
@@ -26,15 +27,7 @@ pub use slurp::Slurp;
 pub use stat::Stat;
 pub use template::Template;
 
-use crate::vocabulary::{Change, Read, Stop};
-
-/// The reads of a module whose plan names what it misses: what is planned with, is read, and nothing else.
-pub(crate) fn missing(plan: Result<Change, Stop>) -> Vec<Read> {
-    match plan {
-        Err(Stop::Unread(reads)) => reads,
-        _ => Vec::new(),
-    }
-}
+use crate::argument::yes;
 
 fn is_false(value: &bool) -> bool {
     !*value
@@ -42,10 +35,6 @@ fn is_false(value: &bool) -> bool {
 
 fn is_true(value: &bool) -> bool {
     *value
-}
-
-fn yes() -> bool {
-    true
 }
 
 #[cfg(test)]

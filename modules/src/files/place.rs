@@ -4,6 +4,7 @@ use crate::vocabulary::{
 };
 
 /// A path that was followed to where the node really is.
+#[derive(Clone, Debug)]
 pub(crate) struct Place {
     /// Where it is: links were followed.
     pub(crate) path: HostPath,
@@ -27,15 +28,29 @@ pub(crate) fn open(facts: &Facts, argument: &'static str, text: &str) -> Result<
         )
         .way_out("use the module `sysctl` or `sysfs`"));
     }
-    let parent = asked.parent().map(Read::Stat);
-    facts.need([Read::text(&asked)].iter().chain(&parent))?;
-    let path = facts.resolve(&asked)?;
+    facts.need(&first_reads(&asked))?;
+    at(facts, &asked).map_err(|stop| stop.blame(argument))
+}
+
+/// Looks at a file, links followed. What is there and is no file is refused.
+pub(crate) fn at(facts: &Facts, path: &HostPath) -> Result<Place, Stop> {
+    let path = facts.resolve(path)?;
     let node = facts.node(&path)?;
     match node.as_ref().map(|node| &node.kind) {
         None | Some(Kind::File) => Ok(Place { path, node }),
-        Some(Kind::Dir) => Err(Stop::refused(argument, format!("{path} is a folder, not a file"))),
-        Some(other) => Err(Stop::refused(argument, format!("{path} is {}, not a file", kind_name(other)))),
+        Some(other) => Err(Stop::failed(format!("{path} is {}, not a file", kind_name(other)))),
     }
+}
+
+/// The reads that an edit of a file needs in the first round.
+pub(crate) fn first_reads(path: &HostPath) -> Vec<Read> {
+    let parent = path.parent().map(Read::Stat);
+    [Read::text(path)].into_iter().chain(parent).collect()
+}
+
+/// A path that the program itself wrote down.
+pub(crate) fn known(path: &str) -> Result<HostPath, Stop> {
+    HostPath::new(path).map_err(Stop::failed)
 }
 
 /// A kind of node in words.
@@ -53,14 +68,21 @@ pub(crate) fn kind_name(kind: &Kind) -> &'static str {
 
 /// The bytes of a file that was opened; none where there is no file.
 pub(crate) fn bytes(argument: &'static str, place: &Place) -> Result<Option<Bytes>, Stop> {
-    let Some(node) = &place.node else { return Ok(None) };
-    match &node.body {
-        Some(Body::Bytes(bytes)) => Ok(Some(bytes.clone())),
-        _ => Err(Stop::refused(
-            argument,
-            format!("{} holds {} bytes: text is edited up to {TEXT_LIMIT}", place.path, node.size),
-        )
-        .way_out("edit it by a `command` task that declares its `undo:`")),
+    place.bytes().map_err(|stop| stop.blame(argument))
+}
+
+impl Place {
+    /// The bytes of the file; none where there is no file.
+    pub(crate) fn bytes(&self) -> Result<Option<Bytes>, Stop> {
+        let Some(node) = &self.node else { return Ok(None) };
+        match &node.body {
+            Some(Body::Bytes(bytes)) => Ok(Some(bytes.clone())),
+            _ => Err(Stop::failed(format!(
+                "{} holds {} bytes: text is edited up to {TEXT_LIMIT}",
+                self.path, node.size
+            ))
+            .way_out("edit it by a `command` task that declares its `undo:`")),
+        }
     }
 }
 

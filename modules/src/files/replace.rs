@@ -1,10 +1,10 @@
 //! `replace`: every match of a pattern in a text file, replaced.
 use super::attributes::Attributes;
 use super::edit::Edit;
-use super::{Mode, is_false, missing, place};
+use super::{Mode, is_false, place};
 use crate::host::Host;
 use crate::regex::{Fault, Flags, Pattern, Template, narrow, widen};
-use crate::vocabulary::{Bytes, Change, Claim, Facts, Owner, Read, Stop};
+use crate::vocabulary::{Bytes, Change, Claim, Facts, Owner, Stop};
 use crate::{Module, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -67,10 +67,6 @@ impl Module for Replace {
 ";
     const ALIASES: &'static [(&'static str, &'static str)] =
         &[("dest", "path"), ("destfile", "path"), ("name", "path")];
-
-    fn reads(&self, seen: &Facts) -> Vec<Read> {
-        missing(self.plan(seen))
-    }
 
     fn plan(&self, facts: &Facts) -> Result<Change, Stop> {
         if !["utf-8", "utf8"].contains(&self.encoding.to_lowercase().as_str()) {

@@ -1,5 +1,5 @@
 //! `slurp`: what a file holds, as base64.
-use super::{missing, place};
+use super::place;
 use crate::host::Host;
 use crate::vocabulary::{Change, Facts, Kind, Node, Read, Seen, Stop};
 use crate::{Module, Sample};
@@ -28,10 +28,6 @@ impl Module for Slurp {
 ";
     const ALIASES: &'static [(&'static str, &'static str)] = &[("path", "src")];
     const FREE_FORM: Option<&'static str> = None;
-
-    fn reads(&self, seen: &Facts) -> Vec<Read> {
-        missing(self.plan(seen))
-    }
 
     fn plan(&self, facts: &Facts) -> Result<Change, Stop> {
         let asked = place::path("src", &self.src)?;

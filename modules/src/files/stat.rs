@@ -1,6 +1,6 @@
 //! `stat`: what a path is.
 use super::mode::octal;
-use super::{is_false, is_true, missing, place, yes};
+use super::{is_false, is_true, place, yes};
 use crate::host::Host;
 use crate::vocabulary::{Change, Facts, HostPath, Kind, Node, Read, Stop, TEXT_LIMIT};
 use crate::{Module, Sample};
@@ -55,10 +55,6 @@ impl Module for Stat {
         ("attr", "get_attributes"),
         ("attributes", "get_attributes"),
     ];
-
-    fn reads(&self, seen: &Facts) -> Vec<Read> {
-        missing(self.plan(seen))
-    }
 
     fn plan(&self, facts: &Facts) -> Result<Change, Stop> {
         check_algorithm(&self.checksum_algorithm)?;

@@ -1,8 +1,8 @@
 //! `template`: a file made from a template on the controller.
 use super::copy::Copy;
-use super::{Mode, is_false, is_true, missing, yes};
+use super::{Mode, is_false, is_true, yes};
 use crate::host::Host;
-use crate::vocabulary::{Bytes, Change, Facts, Owner, Read, Stop};
+use crate::vocabulary::{Bytes, Change, Facts, Owner, Stop};
 use crate::{Module, Sample};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -92,10 +92,6 @@ impl Module for Template {
     dest: /etc/ceph/ceph.conf
     mode: '0644'
 ";
-
-    fn reads(&self, seen: &Facts) -> Vec<Read> {
-        missing(self.plan(seen))
-    }
 
     fn plan(&self, facts: &Facts) -> Result<Change, Stop> {
         let encoding = self.output_encoding.as_deref().unwrap_or("utf-8").to_lowercase();

@@ -9,7 +9,7 @@ pub use replacement::Template;
 use fancy_regex::{Captures, RegexBuilder, RuntimeError};
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 /// How many steps back a match may take before it is given up.
 const BACKTRACK_LIMIT: usize = 1_000_000;
@@ -76,6 +76,40 @@ struct Compiled {
     names: Vec<(String, usize)>,
     groups: usize,
     flags: Flags,
+    /// The same, matching the whole text alone.
+    full: OnceLock<Result<fancy_regex::Regex, Fault>>,
+    /// The same, not ending where it began.
+    advancing: OnceLock<Result<fancy_regex::Regex, Fault>>,
+}
+
+impl Compiled {
+    /// A variant of the pattern, compiled when it is first needed.
+    fn variant<'a>(
+        place: &'a OnceLock<Result<fancy_regex::Regex, Fault>>,
+        said: &str,
+    ) -> Result<&'a fancy_regex::Regex, Fault> {
+        place.get_or_init(|| build(said)).as_ref().map_err(Clone::clone)
+    }
+
+    fn full(&self) -> Result<&fancy_regex::Regex, Fault> {
+        Self::variant(&self.full, &format!("\\A(?:{})\\z", self.said))
+    }
+
+    /// Behind an empty match the next one may begin at the same place but must not end there.
+    fn advancing(&self) -> Result<&fancy_regex::Regex, Fault> {
+        Self::variant(&self.advancing, &format!("(?:{})(?!\\G)", self.said))
+    }
+}
+
+/// How much of a text a pattern must match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Any part, as `re.search`.
+    Any,
+    /// A part at the start, as `re.match`.
+    Start,
+    /// The whole, as `re.fullmatch`.
+    Whole,
 }
 
 /// A match: where the whole and its groups are, as offsets of bytes in the text that was searched.
@@ -128,6 +162,8 @@ impl Pattern {
             names: translated.names,
             groups: translated.groups,
             flags: translated.flags,
+            full: OnceLock::new(),
+            advancing: OnceLock::new(),
         }));
         if let Ok(mut lately) = LATELY.lock() {
             if lately.len() >= KEPT {
@@ -191,23 +227,30 @@ impl Pattern {
         self.0.regex.is_match(text).map_err(|fault| Fault::whole(in_words(&fault)))
     }
 
+    /// Whether it matches a part of a text.
+    ///
+    /// # Errors
+    /// The match took too many steps.
+    pub fn holds(&self, text: &str, part: Part) -> Result<bool, Fault> {
+        match part {
+            Part::Any => self.is_match(text),
+            // The leftmost match begins at the first letter if any match does.
+            Part::Start => Ok(self.search(text)?.is_some_and(|found| found.start() == 0)),
+            Part::Whole => self.0.full()?.is_match(text).map_err(|fault| Fault::whole(in_words(&fault))),
+        }
+    }
+
     /// All matches that do not overlap, as `re.finditer`: an empty one may follow right behind another.
     ///
     /// # Errors
     /// A match took too many steps.
     pub fn matches(&self, text: &str) -> Result<Vec<Found>, Fault> {
         let mut all: Vec<Found> = Vec::new();
-        let mut advancing = None;
         let mut from = 0;
         let mut must_advance = false;
         while from <= text.len() {
             let found = if must_advance {
-                let regex = match &advancing {
-                    Some(regex) => regex,
-                    // Behind an empty match the next one may begin at the same place but must not end there.
-                    None => advancing.insert(build(&format!("(?:{})(?!\\G)", self.0.said))?),
-                };
-                search(regex, text, from)?
+                search(self.0.advancing()?, text, from)?
             } else {
                 self.search_from(text, from)?
             };

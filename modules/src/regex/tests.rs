@@ -1,5 +1,5 @@
 //! Patterns against what Python's `re` answered.
-use super::{Flags, Pattern, Template, escape, narrow, widen};
+use super::{Flags, Part, Pattern, Template, escape, narrow, widen};
 use serde_json::Value as Json;
 
 fn flags(letters: &str) -> Flags {
@@ -81,6 +81,20 @@ fn bytes_are_matched_as_bytes() {
     assert!(!Pattern::of_bytes("\\w", Flags::default()).unwrap().is_match(&widen(b"\xe9")).unwrap());
     let every: Vec<u8> = (0..=255).collect();
     assert_eq!(narrow(&widen(&every)), every);
+}
+
+#[test]
+fn a_pattern_holds_a_part_the_start_or_the_whole() {
+    let pattern = Pattern::new("b+|abc", Flags::default()).unwrap();
+    let holds =
+        |text: &str| [Part::Any, Part::Start, Part::Whole].map(|part| pattern.holds(text, part).unwrap());
+    assert_eq!(holds("xb"), [true, false, false]);
+    assert_eq!(holds("bbx"), [true, true, false]);
+    assert_eq!(holds("abc"), [true, true, true]);
+    assert_eq!(holds("abc\n"), [true, true, false]);
+    assert_eq!(holds("c"), [false, false, false]);
+    let repeated = Pattern::new("(a)\\1", Flags { ignore_case: true, ..Flags::default() }).unwrap();
+    assert!(repeated.holds("aA", Part::Whole).unwrap());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Facts of the machine and its kernel.
-use crate::text_file::{TextFile, known, text_reads};
-use crate::vocabulary::{Facts, HostPath, Read, Row, Stop};
+use crate::files::place::known;
+use crate::files::text::TextFile;
+use crate::vocabulary::{Facts, HostPath, Read, Row, Stop, missing};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeSet;
 
@@ -183,7 +184,7 @@ const CONFIG: &str = "/etc/selinux/config";
 
 pub(super) fn selinux_reads(facts: &Facts) -> Vec<Read> {
     let mut reads = values(&[MODES, "/sys/fs/selinux/policyvers"]);
-    reads.extend(HostPath::new(CONFIG).iter().flat_map(|path| text_reads(facts, path)));
+    reads.extend(HostPath::new(CONFIG).iter().flat_map(|path| missing(TextFile::read(facts, path))));
     reads
 }
 

@@ -1,6 +1,7 @@
 //! Facts of the distribution: os-release(5) in Ansible's words.
-use crate::text_file::{TextFile, known, text_reads};
-use crate::vocabulary::{Facts, HostPath, Read, Stop};
+use crate::files::place::known;
+use crate::files::text::TextFile;
+use crate::vocabulary::{Facts, HostPath, Read, Stop, missing};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
@@ -39,7 +40,7 @@ pub(super) fn reads(facts: &Facts) -> Vec<Read> {
     [RELEASE, DEBIAN, CENTOS]
         .iter()
         .filter_map(|path| HostPath::new(path).ok())
-        .flat_map(|path| text_reads(facts, &path))
+        .flat_map(|path| missing(TextFile::read(facts, &path)))
         .collect()
 }
 

@@ -73,14 +73,16 @@ fn unknown(name: &str) -> Stop {
 
 impl Module for Setup {
     const NAME: &'static str = "setup";
-    const EXAMPLE: &'static str = "- setup:\n    filter: [ansible_distribution*, ansible_processor_vcpus]\n";
+    const EXAMPLE: &'static str = "\
+- name: What the later tasks ask for
+  setup:
+    filter: [ansible_distribution*, ansible_processor_vcpus]
+";
     const ALIASES: &'static [(&'static str, &'static str)] = &[];
 
-    fn reads(&self, seen: &Facts) -> Vec<Read> {
-        self.names().unwrap_or_default().into_iter().flat_map(|name| fact_reads(name, seen)).collect()
-    }
-
     fn plan(&self, facts: &Facts) -> Result<Change, Stop> {
+        let reads: Vec<Read> = self.names()?.into_iter().flat_map(|name| fact_reads(name, facts)).collect();
+        facts.need(&reads)?;
         let mut values = Map::new();
         for name in self.names()? {
             values.insert(name.to_owned(), fact_value(name, facts)?);

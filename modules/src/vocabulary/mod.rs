@@ -27,5 +27,5 @@ pub use read::{Read, TEXT_LIMIT, Want};
 pub use row::Row;
 pub use seen::{Body, Kind, Node, Output, Seen};
 pub use step::{Act, Back, Match, Spoil, Step};
-pub use stop::{Refusal, Stop, TaskId};
+pub use stop::{Refusal, Stop, TaskId, all, missing};
 pub use wait::{Goal, Presence, Wait};

@@ -5,6 +5,7 @@ use super::read::Read;
 use super::row::Row;
 use super::seen::Kind;
 use super::stop::Stop;
+use crate::regex::{Fault, Flags, Pattern};
 use serde::{Deserialize, Serialize};
 
 /// A goal, and how long and how often to look. All times are seconds.
@@ -133,8 +134,9 @@ impl Goal {
 
 fn finds(pattern: Option<&str>, text: &str) -> Result<bool, Stop> {
     let Some(pattern) = pattern else { return Ok(true) };
-    let fault = |why: fancy_regex::Error| Stop::refused("search_regex", why.to_string());
-    fancy_regex::Regex::new(&format!("(?m){pattern}")).map_err(fault)?.is_match(text).map_err(fault)
+    let fault = |why: Fault| Stop::refused("search_regex", why.to_string());
+    let flags = Flags { multiline: true, ..Flags::default() };
+    Pattern::new(pattern, flags).map_err(fault)?.is_match(text).map_err(fault)
 }
 
 const SOCKETS: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];

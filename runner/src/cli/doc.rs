@@ -17,14 +17,15 @@ use tunerun::report::manual;
   tunerun doc risks          names that accept_risk takes
   tunerun doc ansible        what differs from Ansible")]
 pub struct Doc {
-    /// A module, or: ansible, exit, risks, vars, words
+    /// A module, or: ansible, exit, reference, risks, vars, words
     pub name: Option<String>,
 }
 
 /// The topics, each with what it is about.
-const TOPICS: [(&str, &str); 5] = [
+const TOPICS: [(&str, &str); 6] = [
     ("ansible", "what differs from Ansible"),
     ("exit", "exit codes"),
+    ("reference", "all modules at length, as Markdown"),
     ("risks", "risks that accept_risk can name"),
     ("vars", "which value of a variable wins"),
     ("words", "the words that are used here"),
@@ -37,6 +38,7 @@ impl Doc {
             None => index(),
             Some("ansible") => include_str!("../report/pages/ansible.txt").to_owned(),
             Some("exit") => Exit::TABLE.to_owned(),
+            Some("reference") => tunerun::report::reference::reference(),
             Some("risks") => risks(),
             Some("vars") => include_str!("../report/pages/vars.txt").to_owned(),
             Some("words") => include_str!("../report/pages/words.txt").to_owned(),
@@ -54,7 +56,7 @@ fn index() -> String {
     let mut out =
         format!("Modules (tunerun doc NAME):\n\n{}\nTopics (tunerun doc NAME):\n\n", manual::list());
     for (name, about) in TOPICS {
-        let _ = writeln!(out, "{name:8} {about}");
+        let _ = writeln!(out, "{name:9}  {about}");
     }
     out
 }

@@ -153,8 +153,7 @@ fn reopen(run: &str, hosts: &HostOptions, links: &LinkOptions) -> Result<Reopene
     } else {
         None
     };
-    let lab =
-        tunerun::lab::Lab::attach(std::path::Path::new(super::rehearsal::LABS), "lab").ok().map(Arc::new);
+    let lab = tunerun::lab::Lab::attach(&super::rehearsal::labs(), "lab").ok().map(Arc::new);
     let links = Links::new(Defaults::new(home(), user(), agent), Arc::new(NoSecrets), lab, becoming);
     Ok(Reopened { journal, hosts: past, scene, links })
 }

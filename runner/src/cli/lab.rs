@@ -1,12 +1,12 @@
 //! `tunerun lab`: throw-away hosts on this machine.
 use super::exit::Exit;
 use super::options::command_line;
-use super::rehearsal::LABS;
+use super::rehearsal::labs;
 use super::term;
 use clap::{Args, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use tunerun::lab::{Lab as Running, LabSpec, Tier, list};
 
 /// Starts, ends, lists and enters throw-away SSH hosts on this machine, to rehearse playbooks on.
@@ -80,7 +80,7 @@ impl Lab {
             Self::Up(up) => up.run(),
             Self::Down(name) => down(&name.name),
             Self::List => listed(),
-            Self::Exec(exec) => match Running::attach(Path::new(LABS), &exec.name.name) {
+            Self::Exec(exec) => match Running::attach(&labs(), &exec.name.name) {
                 Ok(lab) => {
                     // It returns only where the program could not be started.
                     term::problems_only(&[*lab.exec(&exec.program[0], &exec.program[1..])]);
@@ -96,7 +96,7 @@ impl Up {
     fn run(self) -> Exit {
         let hosts: Vec<&str> = self.hosts.iter().map(String::as_str).collect();
         let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe"));
-        let mut spec = LabSpec::new(&self.name.name, &hosts, PathBuf::from(LABS), program);
+        let mut spec = LabSpec::new(&self.name.name, &hosts, labs(), program);
         spec.tier = match self.tier {
             Kind::Auto => Tier::Auto,
             Kind::Plain => Tier::Plain,
@@ -127,7 +127,7 @@ impl Up {
 }
 
 fn down(name: &str) -> Exit {
-    match Running::attach(Path::new(LABS), name).and_then(Running::down) {
+    match Running::attach(&labs(), name).and_then(Running::down) {
         Ok(()) => {
             term::say(&format!("the lab `{name}` is gone, and all that its hosts held"));
             Exit::Done
@@ -150,7 +150,7 @@ fn not_there(name: &str, problems: &tunerun::diagnostic::Problems) -> Exit {
 }
 
 fn listed() -> Exit {
-    let labs = list(Path::new(LABS));
+    let labs = list(&labs());
     let mut out = String::new();
     for lab in &labs {
         let standing = if lab.alive { "up" } else { "gone, cleared away by the next `lab up`" };

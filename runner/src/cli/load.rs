@@ -151,7 +151,11 @@ pub fn vault_passwords(options: &HostOptions) -> Result<Vec<Password>, Exit> {
             Ok(text) => passwords.push(Password::new(id, text.trim_end_matches(['\n', '\r']).as_bytes())),
             Err(why) => {
                 term::wrong(
-                    format!("the vault's password file {} cannot be read: {}", path.display(), term::io_words(&why)),
+                    format!(
+                        "the vault's password file {} cannot be read: {}",
+                        path.display(),
+                        term::io_words(&why)
+                    ),
                     None,
                 );
                 return Err(Exit::Wrong);

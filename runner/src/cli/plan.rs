@@ -132,7 +132,10 @@ pub fn shown(
     }
     if let Some(out) = &saving.out {
         if let Err(why) = write(out, &text) {
-            term::wrong(format!("the plan cannot be saved in {}: {}", out.display(), term::io_words(&why)), None);
+            term::wrong(
+                format!("the plan cannot be saved in {}: {}", out.display(), term::io_words(&why)),
+                None,
+            );
             return Exit::Failed;
         }
         tell(&saved, saving, out);

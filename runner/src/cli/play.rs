@@ -126,7 +126,11 @@ impl Play {
         if self.list_hosts {
             return list_hosts(&scene);
         }
-        if self.acts() && (!self.yes || self.step) && !term::can_ask() && !matches!(self.purpose, Purpose::Task(_)) {
+        if self.acts()
+            && (!self.yes || self.step)
+            && !term::can_ask()
+            && !matches!(self.purpose, Purpose::Task(_))
+        {
             nobody();
             return Exit::Declined;
         }
@@ -376,7 +380,13 @@ fn list_hosts(scene: &Scene) -> Exit {
     let mut out = String::new();
     let inventory = scene.inventory();
     for (play, hosts) in scene.playbook.plays.iter().zip(&scene.plays) {
-        let _ = writeln!(out, "play {}: {} {}", play.name, hosts.len(), if hosts.len() == 1 { "host" } else { "hosts" });
+        let _ = writeln!(
+            out,
+            "play {}: {} {}",
+            play.name,
+            hosts.len(),
+            if hosts.len() == 1 { "host" } else { "hosts" }
+        );
         for host in hosts {
             let _ = writeln!(out, "  {}", inventory.host_name(*host));
         }

@@ -1,14 +1,16 @@
 //! The lab of a run: the one that is up, or one for the length of the run.
 use super::exit::Exit;
 use super::term;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use tunerun::engine::walk::Scene;
 use tunerun::inventory::HostId;
 use tunerun::lab::{Lab, LabSpec};
 
 /// The folder of labs.
-pub const LABS: &str = "/run/tunerun-lab";
+pub fn labs() -> PathBuf {
+    std::env::var_os("TUNERUN_LABS").map_or_else(|| PathBuf::from("/run/tunerun-lab"), PathBuf::from)
+}
 
 /// The lab that the hosts of a run need, if they need one.
 pub async fn lab(scene: &Scene, hosts: &[HostId]) -> Result<Option<Arc<Lab>>, Exit> {
@@ -21,12 +23,11 @@ pub async fn lab(scene: &Scene, hosts: &[HostId]) -> Result<Option<Arc<Lab>>, Ex
         return Ok(None);
     }
     let started = tokio::task::spawn_blocking(move || {
-        if let Ok(lab) = Lab::attach(Path::new(LABS), "lab") {
+        if let Ok(lab) = Lab::attach(&labs(), "lab") {
             return Ok(lab);
         }
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let mut spec =
-            LabSpec::new("lab", &names, PathBuf::from(LABS), std::env::current_exe().unwrap_or_default());
+        let mut spec = LabSpec::new("lab", &names, labs(), std::env::current_exe().unwrap_or_default());
         spec.command = std::env::args().collect::<Vec<_>>().join(" ");
         spec.hidden = std::env::current_dir().into_iter().collect();
         Lab::up(&spec)

@@ -73,7 +73,9 @@ impl Vault {
     pub fn run(self) -> Exit {
         let done = match self {
             Self::View(one) => one.plain().map(|plain| term::bytes(&plain)),
-            Self::Decrypt(one) => one.plain().and_then(|plain| put(&one.file, &plain, "decrypted: it is plain text now")),
+            Self::Decrypt(one) => {
+                one.plain().and_then(|plain| put(&one.file, &plain, "decrypted: it is plain text now"))
+            }
             Self::Encrypt(encrypt) => encrypt.run(),
         };
         match done {

@@ -3,7 +3,7 @@ use super::target::Target;
 use super::undo::activation_step;
 use super::walk::{Planned, What};
 use crate::diagnostic::Diagnostic;
-use modules::vocabulary::{Act, Activation, Change, Step, TaskId};
+use modules::vocabulary::{Act, Activation, Change, Effect, Goal, Step, TaskId, Wait};
 use std::collections::BTreeSet;
 
 /// What a host does next.
@@ -55,6 +55,8 @@ pub struct Group {
     pub owed: BTreeSet<Activation>,
     /// Seconds to wait before it.
     pub delay: Option<f64>,
+    /// What its last task waits for afterwards.
+    pub wait: Option<Wait>,
     /// How long the host may work on it, in seconds.
     pub timeout: Option<u64>,
     /// Whether every later task is decided and asks for nothing.
@@ -68,9 +70,11 @@ pub fn next(planned: &[Planned]) -> Next {
     for (at, task) in planned.iter().enumerate() {
         let first = members.first().map(|first| &planned[*first]);
         match &task.what {
-            What::Change(_) => {
-                let joins =
-                    first.is_none_or(|first| first.target == task.target && first.fence == task.fence);
+            What::Change(change) => {
+                // A boot breaks the link: nothing else shares its batch.
+                let boots = matches!(change.wait.as_ref().map(|wait| &wait.goal), Some(Goal::Boot { .. }));
+                let joins = first
+                    .is_none_or(|first| !boots && first.target == task.target && first.fence == task.fence);
                 if !joins || (task.delay.is_some() && first.is_some()) {
                     end = at;
                     break;
@@ -115,6 +119,9 @@ fn group(planned: &[Planned], members: Vec<usize>, end: usize) -> Group {
             activate(&mut pending, &mut activations, last_task, &mut steps);
         }
         steps.extend(change.steps.iter().map(|step| (order, step.clone())));
+        if change.effect == Effect::HostReboot && !change.steps.is_empty() && change.wait.is_none() {
+            owed.insert(Activation::Reboot);
+        }
         for activation in &change.then {
             match activation {
                 Activation::Restart(_) | Activation::GuestCycle(_) | Activation::Reboot => {
@@ -138,6 +145,10 @@ fn group(planned: &[Planned], members: Vec<usize>, end: usize) -> Group {
         activations,
         owed,
         delay: first.delay,
+        wait: match &planned[*members.last().unwrap_or(&0)].what {
+            What::Change(change) => change.wait.clone(),
+            _ => None,
+        },
         timeout: members.iter().filter_map(|member| planned[*member].timeout).max(),
         last: rest && !planned[*members.last().unwrap_or(&0)].ends_batch,
         members,

@@ -6,7 +6,7 @@ use super::world::World;
 use super::{Inventory, address};
 use crate::diagnostic::{Diagnostic, Problems, did_you_mean};
 use crate::source::Span;
-use fancy_regex::{Regex, RegexBuilder};
+use modules::regex::{Flags, Part, Pattern as Regex};
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -297,12 +297,9 @@ trait Matches {
     fn matches(&self, name: &str) -> Result<bool, String>;
 }
 
-/// Steps that an expression may take on one name.
-const REGEX_STEPS: usize = 100_000;
-
 impl Matches for Regex {
     fn matches(&self, name: &str) -> Result<bool, String> {
-        self.is_match(name).map_err(|error| error.to_string())
+        self.holds(name, Part::Start).map_err(|fault| fault.to_string())
     }
 }
 
@@ -313,10 +310,9 @@ impl Matches for Glob {
 }
 
 fn regex(text: &str, expression: &str, span: Option<&Span>) -> Result<Regex, Unselected> {
-    // As Python's `match`: anchored at the start only.
-    RegexBuilder::new(&format!("^(?:{expression})")).backtrack_limit(REGEX_STEPS).build().map_err(|error| {
+    Regex::new(expression, Flags::default()).map_err(|fault| {
         let problem =
-            Diagnostic::error(format!("`{text}` is not a regular expression: {error}"), span.cloned());
+            Diagnostic::error(format!("`{text}` is not a regular expression: {fault}"), span.cloned());
         Unselected::malformed(problem.help("after `~` goes an expression such as `~osd\\d+`"))
     })
 }

@@ -47,7 +47,10 @@ grub-mkconfig)
 	done
 	text=$(configuration)
 	if [ -n "$out" ]; then
+		umask 077
 		printf '%s\n' "$text" > "$out.new"
+		# As the real one does where no password is in it.
+		chmod 444 "$out.new"
 		mv "$out.new" "$out"
 	else
 		printf '%s\n' "$text"

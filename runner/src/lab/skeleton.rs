@@ -69,9 +69,13 @@ const GRUB_PROGRAMS: &str = include_str!("grub.sh");
 
 /// The menu of a host that has not been touched: what the programs write from [`GRUB`].
 const GRUB_MENU: &str = "\
+# Written by a stand-in for grub-mkconfig on a host of a tunerun lab.
 set default=\"0\"
 menuentry 'GNU/Linux' --class gnu-linux --id gnulinux-simple {
 	linux	/boot/vmlinuz root=/dev/vda1 ro  quiet
+}
+menuentry 'GNU/Linux (recovery mode)' --class gnu-linux --id gnulinux-recovery {
+	linux	/boot/vmlinuz root=/dev/vda1 ro single\x20
 }
 ";
 
@@ -198,7 +202,7 @@ fn fill(root: &Path, client: &Pair) -> Result<(), Box<Diagnostic>> {
     for (path, text, mode) in [
         ("etc/ssh/sshd_config", SSHD, 0o644),
         ("etc/default/grub", GRUB, 0o644),
-        ("boot/grub/grub.cfg", GRUB_MENU, 0o600),
+        ("boot/grub/grub.cfg", GRUB_MENU, 0o444),
         ("usr/lib/tunerun-lab/grub", GRUB_PROGRAMS, 0o755),
         ("etc/fstab", "", 0o644),
         ("etc/crypttab", "", 0o600),

@@ -34,10 +34,7 @@ pub fn parse(name: &str, text: &str) -> Result<Saved, Box<Diagnostic>> {
             ));
         }
         None => {
-            return Err(Box::new(
-                wrong("is no plan: it does not say its format".to_owned())
-                    .help(MAKE),
-            ));
+            return Err(Box::new(wrong("is no plan: it does not say its format".to_owned()).help(MAKE)));
         }
     }
     let saved: Saved =

@@ -458,14 +458,7 @@ fn the_examples_of_all_modules_are_good_tasks() {
     let mut wrong = Vec::new();
     for entry in modules::ALL {
         let example = entry.example.trim();
-        // A task stands alone in some examples, and as the member of a list in others.
-        let bare = !example.starts_with("- ");
-        let lines = example.lines().enumerate().map(|(at, line)| match (bare, at) {
-            (true, 0) => format!("    - {line}\n"),
-            (true, _) => format!("      {line}\n"),
-            (false, _) => format!("    {line}\n"),
-        });
-        let indented: String = lines.collect();
+        let indented: String = example.lines().map(|line| format!("    {line}\n")).collect();
         let text = format!("- hosts: all\n  tasks:\n{indented}");
         let files = Memory::new([("site.yml", text.as_str())]);
         if let Err(problems) = Loader::new(&files, &vocabulary, Vec::new()).load("site.yml") {

@@ -1,4 +1,5 @@
 //! What `tunerun doc` prints of modules: from their schemas, so that it cannot be out of date.
+use super::reference::summary;
 use modules::Entry;
 use serde_json::Value as Json;
 use std::fmt::Write as _;
@@ -10,8 +11,7 @@ const WIDTH: usize = 100;
 pub fn list() -> String {
     let width = modules::ALL.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
     modules::ALL.iter().fold(String::new(), |mut out, entry| {
-        let about = (entry.schema)();
-        let words = wrapped(&first_sentence(&text(&about, "description")), width + 2);
+        let words = wrapped(summary(entry).trim_end_matches('.'), width + 2);
         let _ = write!(out, "{:width$}  {}", entry.name, words.trim_start());
         out
     })
@@ -120,14 +120,6 @@ fn plain(value: &Json) -> String {
 
 fn text(schema: &Json, name: &str) -> String {
     schema.get(name).and_then(Json::as_str).unwrap_or_default().to_owned()
-}
-
-fn first_sentence(words: &str) -> String {
-    let line = words.split("\n\n").next().unwrap_or_default().replace('\n', " ");
-    match line.split_once(". ") {
-        Some((first, _)) => first.to_owned(),
-        None => line.trim_end_matches('.').to_owned(),
-    }
 }
 
 /// Words in lines of at most [`WIDTH`] columns.

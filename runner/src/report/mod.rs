@@ -6,5 +6,6 @@ pub mod event;
 pub mod manual;
 pub mod paint;
 pub mod plan;
+pub mod reference;
 pub mod schema;
 pub mod terminal;

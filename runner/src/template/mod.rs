@@ -16,7 +16,6 @@ mod methods;
 mod missing;
 mod names;
 mod ops;
-mod pattern;
 mod percent;
 mod predicates;
 mod reach;
@@ -48,7 +47,6 @@ pub use world::{FileOptions, Files, NoFiles, TemplateWorld};
 use eval::Eval;
 use frame::Frame;
 use marks::Delimiters;
-use pattern::Pattern;
 use tree::Compiled;
 use value::Val;
 
@@ -74,19 +72,16 @@ enum Mode {
     Condition,
 }
 
-type PatternKey = (String, bool, bool);
-
 /// Expressions and templates, read once and kept.
 pub struct Templates {
     world: TemplateWorld,
     read: [RwLock<HashMap<Box<str>, Arc<Compiled>>>; 2],
-    patterns: RwLock<HashMap<PatternKey, Arc<Pattern>>>,
 }
 
 impl Templates {
     /// Templates that see files, the environment and the time only through `world`.
     pub fn new(world: TemplateWorld) -> Self {
-        Self { world, read: Default::default(), patterns: RwLock::default() }
+        Self { world, read: Default::default() }
     }
 
     pub(crate) fn world(&self) -> &TemplateWorld {
@@ -130,20 +125,6 @@ impl Templates {
 
     fn compiled_value(&self, text: &str) -> Arc<Compiled> {
         self.compiled(text, Mode::Value)
-    }
-
-    fn pattern(&self, source: &str, ignore_case: bool, multi_line: bool) -> Result<Arc<Pattern>, String> {
-        let key = (source.to_owned(), ignore_case, multi_line);
-        if let Some(found) = self.patterns.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
-            return Ok(Arc::clone(found));
-        }
-        let pattern = Arc::new(Pattern::new(source, ignore_case, multi_line)?);
-        let mut kept = self.patterns.write().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() >= KEPT {
-            kept.clear();
-        }
-        kept.insert(key, Arc::clone(&pattern));
-        Ok(pattern)
     }
 
     /// Renders one text: the native value where it is exactly one `{{ … }}`, else text.

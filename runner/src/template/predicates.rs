@@ -2,10 +2,11 @@
 use super::calls::{self, Bound, Callee, lenient, row};
 use super::eval::Eval;
 use super::fault::Fault;
-use super::pattern::Whole;
+use super::filters::pattern;
 use super::tree::{Op, Place};
 use super::value::{Key, Val};
 use super::{missing, versions};
+use modules::regex::Part;
 
 static TABLE: [Callee; 69] = [
     lenient("defined", &["value"], |eval, bound| defined(eval, bound, true)),
@@ -56,19 +57,19 @@ static TABLE: [Callee; 69] = [
         is(find(&name, bound.place).is_ok())
     }),
     row("match", &["value", "pattern", "ignorecase", "multiline"], |eval, bound| {
-        matching(eval, bound, Whole::Start)
+        matching(eval, bound, Part::Start)
     }),
     row("search", &["value", "pattern", "ignorecase", "multiline"], |eval, bound| {
-        matching(eval, bound, Whole::Anywhere)
+        matching(eval, bound, Part::Any)
     }),
     row("regex", &["value", "pattern", "ignorecase", "multiline", "match_type"], |eval, bound| {
         let kind = bound.some(4).and_then(Val::as_str).unwrap_or("search");
-        let whole = match kind {
-            "match" => Whole::Start,
-            "fullmatch" => Whole::Full,
-            _ => Whole::Anywhere,
+        let part = match kind {
+            "match" => Part::Start,
+            "fullmatch" => Part::Whole,
+            _ => Part::Any,
         };
-        matching(eval, bound, whole)
+        matching(eval, bound, part)
     }),
     row("version", VERSION, version),
     row("version_compare", VERSION, version),
@@ -189,16 +190,14 @@ fn compare(eval: &Eval<'_>, bound: &Bound, op: Op) -> Result<Val, Fault> {
     eval.apply(op, bound.input(), bound.need(1, "a value to compare with")?, bound.place)
 }
 
-fn matching(eval: &Eval<'_>, bound: &Bound, whole: Whole) -> Result<Val, Fault> {
+fn matching(eval: &Eval<'_>, bound: &Bound, part: Part) -> Result<Val, Fault> {
     if !matches!(bound.input(), Val::Str(_) | Val::Int(_) | Val::Float(_) | Val::Bool(_)) {
         let kind = bound.input().kind();
         return Err(bound.fail(format!("`{}` looks at text, not at {kind}", bound.name)));
     }
     let text = bound.str(eval, 0, "text")?;
-    let source = bound.str(eval, 1, "a pattern")?;
-    let pattern = eval.templates.pattern(&source, bound.flag(eval, 2)?, bound.flag(eval, 3)?);
-    let pattern = pattern.map_err(|why| bound.fail(why))?;
-    is(pattern.holds(&text, whole).map_err(|why| bound.fail(why))?)
+    let pattern = pattern(eval, bound, 2, 3)?;
+    is(pattern.holds(&text, part).map_err(|why| bound.fail(why.to_string()))?)
 }
 
 fn version(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {

@@ -145,7 +145,7 @@ fn changes_survive_json() {
 #[test]
 fn a_change_is_seen_in_the_diff_or_in_the_answer() {
     for (trial, change) in changes() {
-        let states = change.steps.iter().any(|step| is_state(step));
+        let states = change.steps.iter().any(is_state);
         assert!(
             !states || !change.diff.is_empty(),
             "{}: something changes and the diff shows nothing",

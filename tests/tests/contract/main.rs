@@ -4,4 +4,5 @@ mod apply;
 mod documented;
 mod honest;
 mod look;
+mod reference;
 mod trial;

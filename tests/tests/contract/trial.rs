@@ -32,12 +32,18 @@ pub fn example(entry: &Entry) -> Json {
     let source = Source::new(entry.name, entry.example);
     let node = tunerun::yaml::parse_one(&source)
         .unwrap_or_else(|_| panic!("{}: the example is no YAML", entry.name));
-    // One task, or a list of them.
-    let task = match node.to_json() {
-        Json::Array(tasks) => tasks.iter().find_map(|task| task.get(entry.name)).cloned(),
-        task => task.get(entry.name).cloned(),
+    let Json::Array(tasks) = node.to_json() else {
+        panic!("{}: the example is no list of tasks", entry.name)
     };
-    let args = task.unwrap_or_else(|| panic!("{}: no task of the example uses it", entry.name));
+    for task in &tasks {
+        assert!(
+            task.get("name").is_some_and(Json::is_string),
+            "{}: a task of the example has no name",
+            entry.name
+        );
+    }
+    let args = tasks.iter().find_map(|task| task.get(entry.name)).cloned();
+    let args = args.unwrap_or_else(|| panic!("{}: no task of the example uses it", entry.name));
     match args {
         Json::Object(given) => {
             let named = given.into_iter().map(|(name, value)| (own_name(entry, &name), value));

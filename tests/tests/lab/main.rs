@@ -5,4 +5,5 @@ mod isolation;
 mod killed;
 mod leftovers;
 mod plain;
+mod playing;
 mod unprivileged;

@@ -9,7 +9,7 @@ use crate::diagnostic::Diagnostic;
 use crate::engine::target::{Acting, Target};
 use crate::playbook::Task;
 use crate::template::{Json, Var, late};
-use modules::vocabulary::{Act, Back, Change, Facts, Look, Output, Read, RiskName, Row, Seen, Stop, TaskId};
+use modules::vocabulary::{Act, Back, Change, Facts, Output, Read, RiskName, Row, Seen, Stop, TaskId};
 use serde_json::{Map, json};
 use std::sync::Arc;
 
@@ -273,13 +273,7 @@ impl Walker<'_> {
         frame.secret |= called.secret;
         let planned = {
             let facts = self.facts.get(&frame.target).unwrap_or_else(|| empty());
-            let unread: Vec<Read> = called
-                .planner
-                .reads(facts)
-                .into_iter()
-                .filter(|read| matches!(facts.look(read), Look::Unread))
-                .collect();
-            if unread.is_empty() { called.planner.plan(facts) } else { Err(Stop::Unread(unread)) }
+            called.planner.plan(facts)
         };
         match planned {
             Ok(change) => self.changed(frame, change, tries),

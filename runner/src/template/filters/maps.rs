@@ -1,4 +1,5 @@
 //! Filters of mappings: `combine`, `dict2items` and back, sorting, leaving out keys.
+use modules::regex::{Flags, Part, Pattern};
 use std::sync::Arc;
 
 use super::super::calls::{Bound, Callee, row};
@@ -183,15 +184,13 @@ fn pruned(eval: &Eval<'_>, bound: &Bound, keep: bool) -> Result<Val, Fault> {
     let mut fits: Vec<Box<Fits<'_>>> = Vec::new();
     for name in &target {
         let pattern = match &*way {
-            "regex" => Some(eval.templates.pattern(name, false, false).map_err(|why| bound.fail(why))?),
+            "regex" => Some(Pattern::new(name, Flags::default()).map_err(|why| bound.fail(why.to_string()))?),
             "equality" | "starts_with" | "ends_with" => None,
             _ => return Err(bound.fail("it is one of equality, starts_with, ends_with, regex")),
         };
         let way = Arc::clone(&way);
         fits.push(Box::new(move |key| match (&*way, &pattern) {
-            (_, Some(pattern)) => {
-                pattern.holds(key, super::super::pattern::Whole::Start).map_err(|why| bound.fail(why))
-            }
+            (_, Some(pattern)) => pattern.holds(key, Part::Start).map_err(|why| bound.fail(why.to_string())),
             ("starts_with", _) => Ok(key.starts_with(&**name)),
             ("ends_with", _) => Ok(key.ends_with(&**name)),
             _ => Ok(key == &**name),

@@ -12,6 +12,7 @@ use super::calls::{self, Callee};
 use super::fault::Fault;
 use super::tree::Place;
 use super::value::Val;
+pub(super) use texts::pattern;
 
 pub(super) use lists::pairs_of;
 pub(super) use numbers::as_bool;

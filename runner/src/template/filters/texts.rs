@@ -4,9 +4,9 @@ use std::sync::Arc;
 use super::super::calls::{Bound, Callee, row};
 use super::super::eval::Eval;
 use super::super::fault::Fault;
-use super::super::pattern::Pattern;
 use super::super::texts;
 use super::super::value::Val;
+use modules::regex::{Flags, Found, Pattern, Template, escape};
 
 pub(super) static TABLE: [Callee; 23] = [
     row("string", &["value"], |eval, bound| Ok(Val::text(eval.show(bound.input(), bound.place)?))),
@@ -206,10 +206,20 @@ fn urlencode(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
     Ok(Val::text(out))
 }
 
-fn pattern(eval: &Eval<'_>, bound: &Bound, ignore: usize, multi: usize) -> Result<Arc<Pattern>, Fault> {
+/// The pattern of the first argument, with the flags that two others give.
+pub(in super::super) fn pattern(
+    eval: &Eval<'_>,
+    bound: &Bound,
+    ignore_case: usize,
+    multiline: usize,
+) -> Result<Pattern, Fault> {
     let source = bound.str(eval, 1, "a regular expression")?;
-    let pattern = eval.templates.pattern(&source, bound.flag(eval, ignore)?, bound.flag(eval, multi)?);
-    pattern.map_err(|why| bound.fail(why))
+    let flags = Flags {
+        ignore_case: bound.flag(eval, ignore_case)?,
+        multiline: bound.flag(eval, multiline)?,
+        ..Flags::default()
+    };
+    Pattern::new(&source, flags).map_err(|why| bound.fail(why.to_string()))
 }
 
 fn regex_replace(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
@@ -218,7 +228,9 @@ fn regex_replace(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
     let size = |index| bound.int(index).map(|n| usize::try_from(n.unwrap_or(0)).unwrap_or(0));
     let (count, mandatory) = (size(5)?, size(6)?);
     let text = input(eval, bound)?;
-    let (out, times) = pattern.replace(&text, &with, count).map_err(|why| bound.fail(why))?;
+    let limit = (count > 0).then_some(count);
+    let replaced = Template::new(&with, &pattern).and_then(|with| pattern.replace(&text, &with, limit));
+    let (out, times) = replaced.map_err(|why| bound.fail(why.to_string()))?;
     if mandatory > 0 && times != mandatory {
         return Err(bound.fail(format!("{times} replacements were made where {mandatory} must be")));
     }
@@ -227,12 +239,12 @@ fn regex_replace(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
 
 fn regex_search(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
     let pattern = pattern(eval, bound, 3, 4)?;
-    let Some(found) = pattern.first(&input(eval, bound)?).map_err(|why| bound.fail(why))? else {
+    let text = input(eval, bound)?;
+    let Some(found) = pattern.search(&text).map_err(|why| bound.fail(why.to_string()))? else {
         return Ok(Val::None);
     };
-    let group = |index: Option<usize>| match index.and_then(|index| found.get(index)) {
-        Some(Some(text)) => Ok(Val::text(text.as_str())),
-        Some(None) => Ok(Val::None),
+    let group = |index: Option<usize>| match index.filter(|index| *index <= pattern.groups()) {
+        Some(index) => Ok(found.span(index).map_or(Val::None, |(start, end)| Val::text(&text[start..end]))),
         None => Err(bound.fail("there is no such group in the regular expression")),
     };
     if bound.rest.is_empty() {
@@ -243,7 +255,7 @@ fn regex_search(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
         let name = arg.as_str().unwrap_or_default();
         let named = name.strip_prefix("\\g<").and_then(|rest| rest.strip_suffix('>'));
         out.push(match (named, name.strip_prefix('\\')) {
-            (Some(name), _) => group(pattern.group(name).or_else(|| name.parse().ok()))?,
+            (Some(name), _) => group(pattern.named(name).or_else(|| name.parse().ok()))?,
             (None, Some(number)) => group(number.parse().ok())?,
             _ => return Err(bound.fail("a group is written `\\\\1` or `\\\\g<name>`")),
         });
@@ -253,12 +265,13 @@ fn regex_search(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
 
 fn regex_findall(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
     let pattern = pattern(eval, bound, 3, 2)?;
-    let all = pattern.all(&input(eval, bound)?).map_err(|why| bound.fail(why))?;
-    let text = |group: &Option<String>| Val::text(group.as_deref().unwrap_or(""));
-    let rows = all.iter().map(|groups| match groups.as_slice() {
-        [whole] | [_, whole] => text(whole),
-        [_, rest @ ..] => Val::tuple(rest.iter().map(text).collect()),
-        [] => Val::None,
+    let text = input(eval, bound)?;
+    let all = pattern.matches(&text).map_err(|why| bound.fail(why.to_string()))?;
+    let group = |found: &Found, index: usize| Val::text(found.group(&text, index));
+    let rows = all.iter().map(|found| match pattern.groups() {
+        // The whole where there is no group, the group where there is one.
+        groups @ (0 | 1) => group(found, groups),
+        groups => Val::tuple((1..=groups).map(|index| group(found, index)).collect()),
     });
     Ok(Val::list(rows.collect()))
 }
@@ -266,7 +279,7 @@ fn regex_findall(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
 fn regex_escape(eval: &Eval<'_>, bound: &Bound) -> Result<Val, Fault> {
     let kind = bound.some(1).map_or(Ok("python".into()), |_| bound.str(eval, 1, "a kind"))?;
     let special = match &*kind {
-        "python" => "\\.^$*+?{}[]|()-&~# \t\n\r\u{b}\u{c}",
+        "python" => return Ok(Val::text(escape(&input(eval, bound)?))),
         "posix_basic" => "\\.^$*[]",
         _ => {
             let why = "write `python` or `posix_basic`";

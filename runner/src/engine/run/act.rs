@@ -1,0 +1,232 @@
+//! One batch on a host: prepared, sent, recorded, and what came of each task.
+use super::back::unwritten;
+use super::{Applied, HostError, HostRun};
+use crate::engine::batch::{Batch, BatchReport, Verdict};
+use crate::engine::carrier::Carrier;
+use crate::engine::next::Group;
+use crate::engine::target::Target;
+use crate::engine::undo::Past;
+use crate::engine::walk::{Planned, Ran, What};
+use crate::journal::{HostEnd, Journal, JournalError, Record};
+use crate::report::event::Event;
+use modules::fold::fold;
+use modules::vocabulary::{Act, Activation, Change, Goal, Output, Read, TaskId, touches};
+use std::sync::Arc;
+use std::time::Duration;
+
+impl HostRun {
+    /// Prepares a batch, sends it, and records what came of it.
+    pub(super) async fn act(
+        &mut self,
+        journal: &Journal,
+        planned: &[Planned],
+        group: Group,
+    ) -> Result<Result<Applied, HostEnd>, JournalError> {
+        if let Some(delay) = group.delay {
+            tokio::time::sleep(Duration::from_secs_f64(delay.clamp(0.0, 86_400.0))).await;
+        }
+        let carrier = match self.links.carrier(&self.scene, &group.target).await {
+            Ok(carrier) => carrier,
+            Err(error) => {
+                return self.broken(journal, &HostError::Unreachable(error), false).await.map(Err);
+            }
+        };
+        let batch = self.batch(&group);
+        self.record_host(journal, &group.target, &carrier).await?;
+        let report = if batch.steps.is_empty() {
+            BatchReport::default()
+        } else {
+            match self.send(journal, planned, &group, &carrier, batch.clone()).await? {
+                Ok(report) => report,
+                Err(end) => return Ok(Err(end)),
+            }
+        };
+        let late = self.await_goal(&group).await;
+        self.absorb(&batch);
+        self.owed.extend(group.owed.iter().cloned());
+        for activation in &group.owed {
+            journal.note(Record::Owed { host: self.state.name.clone(), activation: activation.clone() })?;
+        }
+        self.learn(&group.target, &batch, &report);
+        let keys = self.results(planned, &group, &batch, &report, late);
+        let past = Past { batch, report: Some(report) };
+        self.past.entry(group.target.clone()).or_default().push(past.clone());
+        Ok(Ok(Applied { target: group.target, past, keys }))
+    }
+
+    fn batch(&mut self, group: &Group) -> Batch {
+        let steps = fold(group.steps.clone());
+        let host = group.target.host.clone();
+        let acts: Vec<&Act> = steps.iter().map(|folded| &folded.step.act).collect();
+        let verify = self.touched(&group.target, &acts);
+        Batch {
+            number: self.number(&host),
+            host,
+            activations: group.activations.clone(),
+            steps,
+            verify,
+            last: group.last,
+            undo: false,
+            timeout: group.timeout,
+        }
+    }
+
+    /// Prepares and sends a batch that has steps.
+    async fn send(
+        &mut self,
+        journal: &Journal,
+        planned: &[Planned],
+        group: &Group,
+        carrier: &Carrier,
+        batch: Batch,
+    ) -> Result<Result<BatchReport, HostEnd>, JournalError> {
+        let who = self.state.known.get(&group.target).and_then(|known| known.who.clone()).unwrap_or_default();
+        self.tell(Event::Acting { host: self.state.name.clone(), steps: batch.steps.len() });
+        let tasks = group
+            .members
+            .iter()
+            .map(|member| (planned[*member].order, planned[*member].title.clone()))
+            .collect();
+        let (host, number) = (batch.host.clone(), batch.number);
+        let prepared = journal.prepare(batch.clone(), tasks).await?;
+        let boots = matches!(group.wait.as_ref().map(|wait| &wait.goal), Some(Goal::Boot { .. }));
+        let carried = if boots {
+            self.boot(&group.target, carrier, prepared, &who, group.wait.as_ref()).await
+        } else {
+            carrier.carry_out(prepared, &who).await.map_err(HostError::Carrier)
+        };
+        let report = match carried {
+            Ok(report) => report,
+            Err(error) => {
+                let why = error.diagnostic(&host).message;
+                journal.decide(Record::Lost { host, batch: number, why }).await?;
+                self.past.entry(group.target.clone()).or_default().push(Past { batch, report: None });
+                return self.broken(journal, &error, true).await.map(Err);
+            }
+        };
+        journal.note(Record::Done { host: host.clone(), batch: number, report: report.clone() })?;
+        if let Some(problem) = unwritten(&report, &host) {
+            self.trouble(Some(&planned[group.members[0]]), problem);
+            return Ok(Err(match (&report.locked, &report.stale) {
+                (Some(_), _) => HostEnd::Held,
+                (None, Some(_)) => HostEnd::Stale,
+                (None, None) => HostEnd::Failed,
+            }));
+        }
+        Ok(Ok(report))
+    }
+
+    /// A task or handler that restarts a unit, or boots the host, is the activation that states asked for before.
+    fn absorb(&mut self, batch: &Batch) {
+        for folded in &batch.steps {
+            let Act::Call { row, .. } = &folded.step.act else { continue };
+            match Activation::of_row(row) {
+                Some(Activation::Reboot) => self.owed.clear(),
+                Some(activation) => {
+                    self.owed.remove(&activation);
+                }
+                None => {}
+            }
+        }
+    }
+
+    pub(super) fn number(&mut self, host: &str) -> u32 {
+        let number = self.state.batches.entry(host.to_owned()).or_insert(0);
+        *number += 1;
+        *number
+    }
+
+    pub(super) async fn record_host(
+        &mut self,
+        journal: &Journal,
+        target: &Target,
+        carrier: &Carrier,
+    ) -> Result<(), JournalError> {
+        if !self.recorded.insert(target.host.clone()) {
+            return Ok(());
+        }
+        let address = match carrier {
+            Carrier::Shell { connection, .. } => connection.address().to_owned(),
+            Carrier::Memory(_) => "memory".to_owned(),
+        };
+        let who = self.state.known.get(target).and_then(|known| known.who.clone()).unwrap_or_default();
+        let acting = serde_json::to_value(&target.user).unwrap_or_default();
+        journal.note(Record::Host {
+            host: target.host.clone(),
+            address,
+            user: who.user,
+            uid: who.uid,
+            acting,
+        })
+    }
+
+    /// The reads of a host that acts may have changed, to be looked at again in the same script.
+    pub(super) fn touched(&self, target: &Target, acts: &[&Act]) -> Vec<Read> {
+        let Some(known) = self.state.known.get(target) else { return Vec::new() };
+        known.seen.keys().filter(|read| acts.iter().any(|act| touches(act, read))).cloned().collect()
+    }
+
+    /// Forgets what the acts may have changed, and takes what was seen afterwards.
+    pub(super) fn learn(&mut self, target: &Target, batch: &Batch, report: &BatchReport) {
+        for (other, known) in &mut self.state.known {
+            if other.host == target.host {
+                let acts = || batch.steps.iter().map(|folded| &folded.step.act);
+                Arc::make_mut(&mut known.seen).retain(|read, _| !acts().any(|act| touches(act, read)));
+            }
+        }
+        if let Some(known) = self.state.known.get_mut(target) {
+            known.learn(report.seen.clone());
+        }
+    }
+
+    /// What came of each task of a batch.
+    pub(super) fn results(
+        &mut self,
+        planned: &[Planned],
+        group: &Group,
+        batch: &Batch,
+        report: &BatchReport,
+        late: Option<String>,
+    ) -> Vec<String> {
+        let mut keys = Vec::new();
+        for member in &group.members {
+            let task = &planned[*member];
+            let What::Change(change) = &task.what else { continue };
+            let order = TaskId(task.order);
+            let is_last = Some(member) == group.members.last();
+            let mut error = late.clone().filter(|_| is_last);
+            let mut reached = true;
+            for (index, folded) in batch.steps.iter().enumerate() {
+                if !folded.tasks.contains(&order) {
+                    continue;
+                }
+                match report.verdict(batch, index) {
+                    Verdict::Proven => {}
+                    Verdict::NotReached => reached = false,
+                    Verdict::Failed(words) => error = error.or(Some(words)),
+                }
+            }
+            if !reached && error.is_none() {
+                continue;
+            }
+            let answer = change.answer.and_then(|at| answer(change, at, batch, report));
+            if answer.is_some() {
+                // A program's status is judged by the task's conditions.
+                error = error.filter(|_| answer.as_ref().is_some_and(|answer| answer.status == 0));
+            }
+            let tries = self.state.ran.get(&task.key).map_or(0, |ran| ran.tries) + 1;
+            let changed = !change.steps.is_empty();
+            let ran = Ran { result: change.result.clone(), answer, changed, error, tries, ..Ran::default() };
+            self.state.ran.insert(task.key.clone(), ran);
+            keys.push(task.key.clone());
+        }
+        keys
+    }
+}
+
+/// The answer of the step that a change takes its result from.
+fn answer(change: &Change, at: usize, batch: &Batch, report: &BatchReport) -> Option<Output> {
+    let act = &change.steps.get(at)?.act;
+    let index = batch.steps.iter().position(|folded| folded.step.act == *act)?;
+    report.acts.get(index)?.as_ref().map(|done| done.output.clone())
+}

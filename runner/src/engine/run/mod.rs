@@ -1,0 +1,305 @@
+//! A run on one host: look, walk, act, look again, until nothing is left to do; on failure take the batch back.
+mod act;
+mod back;
+mod end;
+mod waiting;
+
+pub use back::{UndoneOn, undo_on};
+pub use end::activation_words;
+
+use super::carrier::CarrierError;
+use super::links::{Links, Unreachable};
+use super::next::{Next, next};
+use super::target::{HostState, Known, Target};
+use super::undo::Past;
+use super::walk::{Planned, Ran, Scene, Verdict as Judged, Walked, What, walk};
+use crate::diagnostic::Diagnostic;
+use crate::journal::{HostEnd, Journal, JournalError};
+use crate::report::event::{Counts, Event, TaskEnd};
+use modules::vocabulary::{Activation, Read};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+/// How often a host may be looked at before its plan must be complete.
+const ROUNDS: u32 = 10;
+
+/// Where events go.
+pub type Events = tokio::sync::mpsc::UnboundedSender<Event>;
+
+/// How people are asked while a run goes on.
+pub type Ask = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
+/// Why a host's part ended before its end.
+#[derive(Debug)]
+pub enum HostError {
+    /// It cannot be reached.
+    Unreachable(Unreachable),
+    /// It was reached and does not answer as it should.
+    Carrier(CarrierError),
+    /// The plan is not complete after many looks.
+    Unsettled,
+    /// The journal cannot be written: the run must stop.
+    Journal(JournalError),
+}
+
+impl HostError {
+    /// The reason, with what to do next.
+    pub fn diagnostic(&self, host: &str) -> Diagnostic {
+        match self {
+            Self::Unreachable(unreachable) => unreachable.diagnostic(host),
+            Self::Carrier(CarrierError::Link(error)) => error.to_diagnostic(),
+            Self::Carrier(error) => Diagnostic::error(format!("{host}: {error}"), None),
+            Self::Unsettled => {
+                Diagnostic::error(format!("{host}: the plan is not settled after {ROUNDS} looks"), None)
+                    .help("a module that asks for ever new reads is at fault; please report it")
+            }
+            Self::Journal(error) => Diagnostic::error(error.to_string(), None)
+                .help("free space or mend the folder, then `tunerun resume` or `tunerun undo` the run"),
+        }
+    }
+
+    /// Whether the host could not be reached at all.
+    pub fn is_unreachable(&self) -> bool {
+        match self {
+            Self::Unreachable(_) => true,
+            Self::Carrier(CarrierError::Link(error)) => error.is_unreachable(),
+            _ => false,
+        }
+    }
+}
+
+/// Why a task may not be carried out though it is planned: it is not what was reviewed.
+pub type Review = Arc<dyn Fn(&Planned) -> Option<Diagnostic> + Send + Sync>;
+
+/// A host that takes part in a run.
+pub struct HostRun {
+    scene: Arc<Scene>,
+    links: Arc<Links>,
+    events: Events,
+    ask: Ask,
+    /// What is known of it and was done there.
+    pub state: HostState,
+    /// Runs that were found open on it.
+    pub open_runs: BTreeSet<String>,
+    /// Why its part does not begin, if it does not.
+    pub refused: Option<HostEnd>,
+    /// What judges each task of a batch before the batch is prepared.
+    pub review: Option<Review>,
+    counts: Counts,
+    told: HashSet<String>,
+    past: HashMap<Target, Vec<Past>>,
+    owed: BTreeSet<Activation>,
+    recorded: HashSet<String>,
+    greeted: bool,
+}
+
+/// What an applied batch was, until the next walk judges it.
+struct Applied {
+    target: Target,
+    past: Past,
+    keys: Vec<String>,
+}
+
+impl HostRun {
+    /// A host of which nothing is known.
+    pub fn new(scene: Arc<Scene>, links: Arc<Links>, events: Events, ask: Ask, state: HostState) -> Self {
+        Self {
+            scene,
+            links,
+            events,
+            ask,
+            state,
+            open_runs: BTreeSet::new(),
+            refused: None,
+            review: None,
+            counts: Counts::default(),
+            told: HashSet::new(),
+            past: HashMap::new(),
+            owed: BTreeSet::new(),
+            recorded: HashSet::new(),
+            greeted: false,
+        }
+    }
+
+    pub(super) fn tell(&self, event: Event) {
+        // Nobody may listen any more; the journal is the record.
+        let _ = self.events.send(event);
+    }
+
+    /// Looks and walks until the plan is complete, up to and with play number `last`.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub async fn plan(&mut self, last: usize) -> Result<Walked, HostError> {
+        for _ in 0..ROUNDS {
+            let walked = walk(&self.scene, &mut self.state, last);
+            if walked.wanted.values().all(Vec::is_empty) {
+                return Ok(walked);
+            }
+            for (target, reads) in walked.wanted {
+                self.look(&target, reads).await?;
+            }
+        }
+        Err(HostError::Unsettled)
+    }
+
+    async fn look(&mut self, target: &Target, reads: Vec<Read>) -> Result<(), HostError> {
+        let carrier = self.links.carrier(&self.scene, target).await.map_err(HostError::Unreachable)?;
+        let known = self.state.known.entry(target.clone()).or_insert_with(Known::default);
+        if known.who.is_some() {
+            let seen = carrier.look(&reads).await.map_err(HostError::Carrier)?;
+            known.learn(seen);
+            return Ok(());
+        }
+        let (greeting, seen) = carrier.greet(&reads).await.map_err(HostError::Carrier)?;
+        known.who = Some(greeting.who);
+        known.learn(seen);
+        self.greeted = true;
+        if target.host == self.state.name {
+            self.open_runs.extend(greeting.open_runs);
+        }
+        Ok(())
+    }
+
+    /// Applies everything up to and with play number `last`. Gives how the host's part ended, if it ended.
+    ///
+    /// # Errors
+    /// [`HostError::Journal`]: the run must stop. All else is told and becomes an end.
+    pub async fn apply(&mut self, journal: &Journal, last: usize) -> Result<Option<HostEnd>, JournalError> {
+        let mut applied: Option<Applied> = None;
+        loop {
+            let walked = match self.plan(last).await {
+                Ok(walked) => walked,
+                Err(HostError::Journal(error)) => return Err(error),
+                Err(error) => return self.broken(journal, &error, applied.is_some()).await.map(Some),
+            };
+            if let Some(batch) = applied.take()
+                && let Some((task, problem)) = judged_bad(&walked.planned, &batch.keys)
+            {
+                let end = self.take_back(journal, batch, task, problem).await?;
+                if end == HostEnd::FailedHalf {
+                    self.counts.add(TaskEnd::Failed);
+                    return Ok(Some(end));
+                }
+            }
+            match next(&walked.planned) {
+                Next::Nothing => {
+                    self.tell_rest(&walked.planned, walked.planned.len());
+                    return Ok(None);
+                }
+                Next::Failed { at, problem } => {
+                    self.tell_rest(&walked.planned, at);
+                    self.trouble(Some(&walked.planned[at]), *problem);
+                    return Ok(Some(HostEnd::Failed));
+                }
+                Next::Stuck { at, on } => {
+                    self.tell_rest(&walked.planned, at);
+                    if !self.wait_for_others(&walked.planned[at], &on).await {
+                        return Ok(Some(HostEnd::Failed));
+                    }
+                }
+                Next::Pause { at, seconds, prompt } => {
+                    self.tell_rest(&walked.planned, at);
+                    let task = &walked.planned[at];
+                    if !self.pause(task, seconds, prompt).await {
+                        return Ok(Some(HostEnd::Failed));
+                    }
+                }
+                Next::Batch(group) => {
+                    if let Some((at, problem)) = self.unreviewed(&walked.planned, &group.members) {
+                        self.tell_rest(&walked.planned, at);
+                        self.trouble(Some(&walked.planned[at]), problem);
+                        return Ok(Some(HostEnd::Stale));
+                    }
+                    self.freeze(&walked.planned[..group.end]);
+                    self.tell_rest(&walked.planned, group.members[0]);
+                    match self.act(journal, &walked.planned, *group).await? {
+                        Ok(batch) => applied = Some(batch),
+                        Err(end) => return Ok(Some(end)),
+                    }
+                }
+            }
+        }
+    }
+
+    /// The first task of a batch that was not reviewed like this.
+    fn unreviewed(&self, planned: &[Planned], members: &[usize]) -> Option<(usize, Diagnostic)> {
+        let review = self.review.as_ref()?;
+        members.iter().find_map(|member| review(&planned[*member]).map(|problem| (*member, problem)))
+    }
+
+    /// What was decided before an act stays decided: it is not asked again on what the act left.
+    fn freeze(&mut self, planned: &[Planned]) {
+        for task in planned {
+            if self.state.ran.contains_key(&task.key) {
+                continue;
+            }
+            let ran = match &task.what {
+                What::Skipped { why } => Ran { skipped: Some(why.clone()), ..Ran::default() },
+                What::Same { result, .. } => {
+                    let sets = match (task.module.as_str(), result.get("ansible_facts")) {
+                        ("set_fact", Some(serde_json::Value::Object(facts))) => facts
+                            .iter()
+                            .map(|(name, value)| (name.clone(), value.clone(), task.secret))
+                            .collect(),
+                        _ => Vec::new(),
+                    };
+                    let changed = result.get("changed").and_then(serde_json::Value::as_bool).unwrap_or(false);
+                    let verdict = Some(Judged { result: result.clone(), changed, failed: false });
+                    Ran { result: result.clone(), sets, verdict, ..Ran::default() }
+                }
+                _ => continue,
+            };
+            if !matches!(task.module.as_str(), "include_vars" | "debug" | "add_host" | "group_by" | "meta") {
+                self.state.ran.insert(task.key.clone(), ran);
+            }
+        }
+    }
+
+    /// Tells of tasks that need nothing done, once each.
+    fn tell_rest(&mut self, planned: &[Planned], end: usize) {
+        for task in &planned[..end.min(planned.len())] {
+            let end = match &task.what {
+                What::Skipped { .. } => TaskEnd::Skipped,
+                What::Same { .. } | What::Probed { .. } => TaskEnd::Same,
+                What::Said { text, .. } => {
+                    if !self.told.contains(&task.key) {
+                        let (host, title) = (self.state.name.clone(), task.title.clone());
+                        self.tell(Event::Said { host, title, text: text.clone() });
+                    }
+                    TaskEnd::Same
+                }
+                What::Done { failed: true, .. } => TaskEnd::Ignored,
+                What::Done { changed: true, .. } => TaskEnd::Changed,
+                What::Done { .. } => TaskEnd::Same,
+                _ => continue,
+            };
+            if self.told.insert(task.key.clone()) {
+                self.counts.add(end);
+                let (host, title, label) = (self.state.name.clone(), task.title.clone(), task.label.clone());
+                self.tell(Event::Task { host, title, label, end });
+            }
+        }
+    }
+
+    pub(super) fn trouble(&mut self, task: Option<&Planned>, problem: Diagnostic) {
+        self.counts.add(TaskEnd::Failed);
+        let title = task.map(|task| task.title.clone());
+        self.tell(Event::Trouble { host: self.state.name.clone(), title, problem });
+    }
+}
+
+/// The failure of a task of the last batch.
+fn judged_bad<'a>(planned: &'a [Planned], keys: &[String]) -> Option<(&'a Planned, Box<Diagnostic>)> {
+    planned.iter().filter(|task| keys.contains(&task.key)).find_map(|task| match &task.what {
+        What::Failed(problem) => Some((task, problem.clone())),
+        What::Done { failed: true, .. } => Some((
+            task,
+            Box::new(Diagnostic::error(
+                format!("`{}` failed; the playbook handles that", task.title),
+                task.span.clone(),
+            )),
+        )),
+        _ => None,
+    })
+}
