@@ -69,7 +69,7 @@ impl Apply {
         let saved = match parse(&name, &text) {
             Ok(saved) => saved,
             Err(problem) => {
-                term::problems(&[*problem]);
+                term::problems_only(&[*problem]);
                 return Exit::Wrong;
             }
         };
@@ -78,8 +78,8 @@ impl Apply {
             let mut problem = Diagnostic::error("this plan has parts that are not decided", None)
                 .help("plan again with --late to let them be decided while it is applied");
             problem.notes = open;
-            term::problems(&[problem]);
-            return Exit::Stale;
+            term::problems_only(&[problem]);
+            return Exit::Wrong;
         }
         self.play(saved, name)
     }

@@ -190,7 +190,10 @@ pub fn answers(planned: &[(HostRun, Walked)]) -> Option<String> {
             1 => out.push_str(&format!("{host}: {text}\n")),
             _ => {
                 out.push_str(&format!("{host}:\n"));
-                text.lines().for_each(|line| out.push_str(&format!("  {line}\n")));
+                for line in text.lines() {
+                    out.push_str(format!("  {line}").trim_end());
+                    out.push('\n');
+                }
             }
         }
     }

@@ -1,7 +1,7 @@
 //! From a walk to the parts of a saved plan: contents by digest, secrets left out.
 use super::{Asks, Part};
 use crate::engine::walk::{Planned, Walked, What};
-use modules::vocabulary::{Act, Bytes, Change, HostPath, Image, Match, Seen, Step};
+use modules::vocabulary::{Act, Bytes, Change, Diff, HostPath, Image, Match, Seen, Step};
 use serde_json::{Map, Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -62,6 +62,18 @@ fn change_of(
         step_of(step, kept)
     });
     let steps = steps.collect();
+    let is_private = change.steps.iter().any(|step| is_private(step, hidden));
+    if let (Some(contents), false) = (contents, is_private) {
+        // The texts that people are shown are what a difference is shown by, where only digests are compared.
+        for diff in &change.diff {
+            if let Diff::Text { before, after, private: false, .. } = diff {
+                for text in [before, after] {
+                    let bytes = Bytes::from(text);
+                    contents.insert(bytes.digest().to_string(), bytes);
+                }
+            }
+        }
+    }
     let risks = change.risks.iter().map(|risk| risk.name.as_str().to_owned()).collect();
     Asks::Change { steps, then: change.then.iter().cloned().collect(), risks }
 }

@@ -108,9 +108,9 @@ impl HostRun {
         if let Some(problem) = unwritten(&report, &host) {
             self.trouble(Some(&planned[group.members[0]]), problem);
             return Ok(Err(match (&report.locked, &report.stale) {
-                (Some(_), _) => HostEnd::Held,
+                (Some(run), _) if !run.is_empty() => HostEnd::Held,
                 (None, Some(_)) => HostEnd::Stale,
-                (None, None) => HostEnd::Failed,
+                _ => HostEnd::Failed,
             }));
         }
         Ok(Ok(report))

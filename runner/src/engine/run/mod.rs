@@ -176,8 +176,13 @@ impl HostRun {
             if let Some(batch) = applied.take()
                 && let Some((task, problem)) = judged_bad(&walked.planned, &batch.keys)
             {
+                let keys = batch.keys.clone();
                 let end = self.take_back(journal, batch, task, problem).await?;
-                if end == HostEnd::FailedHalf {
+                let handled = !matches!(next(&walked.planned), Next::Failed { .. });
+                if end == HostEnd::FailedHalf || !handled {
+                    // What the batch changed is no more: it is not told as changed.
+                    let first = walked.planned.iter().position(|task| keys.contains(&task.key));
+                    self.tell_rest(&walked.planned, first.unwrap_or(0));
                     self.counts.add(TaskEnd::Failed);
                     return Ok(Some(end));
                 }
