@@ -3,33 +3,68 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
+use std::cmp::Ordering;
 use std::fmt;
-use std::sync::Arc;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, OnceLock};
 
 /// What a file holds; cheap to clone. As JSON: text where it is UTF-8, else `{"base64": …}`.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Bytes(Arc<[u8]>);
+#[derive(Clone, Default)]
+pub struct Bytes(Arc<Held>);
+
+/// The bytes, and their digest once somebody asked for it: contents are compared by it many times.
+#[derive(Default)]
+struct Held {
+    bytes: Box<[u8]>,
+    digest: OnceLock<Digest>,
+}
 
 impl Bytes {
     /// The bytes themselves.
     pub fn as_slice(&self) -> &[u8] {
-        &self.0
+        &self.0.bytes
     }
 
     /// The text, if it is UTF-8.
     pub fn text(&self) -> Option<&str> {
-        std::str::from_utf8(&self.0).ok()
+        std::str::from_utf8(self.as_slice()).ok()
     }
 
     /// The SHA-256 of them.
     pub fn digest(&self) -> Digest {
-        Digest::of(&self.0)
+        *self.0.digest.get_or_init(|| Digest::of(&self.0.bytes))
     }
 }
 
 impl<T: AsRef<[u8]>> From<T> for Bytes {
     fn from(bytes: T) -> Self {
-        Self(Arc::from(bytes.as_ref()))
+        Self(Arc::new(Held { bytes: bytes.as_ref().into(), digest: OnceLock::new() }))
+    }
+}
+
+impl PartialEq for Bytes {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.as_slice() == other.as_slice()
+    }
+}
+
+impl Eq for Bytes {}
+
+impl PartialOrd for Bytes {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Bytes {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.as_slice().cmp(other.as_slice())
+    }
+}
+
+impl Hash for Bytes {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_slice().hash(state);
     }
 }
 
@@ -37,7 +72,7 @@ impl fmt::Debug for Bytes {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.text() {
             Some(text) => write!(out, "{text:?}"),
-            None => write!(out, "<{} bytes>", self.0.len()),
+            None => write!(out, "<{} bytes>", self.as_slice().len()),
         }
     }
 }
@@ -53,7 +88,7 @@ impl Serialize for Bytes {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.text() {
             Some(text) => serializer.serialize_str(text),
-            None => Written::Base64 { base64: STANDARD.encode(&self.0) }.serialize(serializer),
+            None => Written::Base64 { base64: STANDARD.encode(self.as_slice()) }.serialize(serializer),
         }
     }
 }

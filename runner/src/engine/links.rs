@@ -36,13 +36,16 @@ impl Unreachable {
     }
 }
 
+/// The place of one host's connection: held while it is made, so that nobody makes a second one.
+type Slot = Arc<Mutex<Option<Arc<Connection>>>>;
+
 /// The connections of a run.
 pub struct Links {
     defaults: Defaults,
     secrets: Arc<dyn Secrets>,
     lab: Option<Arc<Lab>>,
     become_password: Option<Secret>,
-    open: Mutex<HashMap<String, Arc<Mutex<Option<Arc<Connection>>>>>>,
+    open: Mutex<HashMap<String, Slot>>,
 }
 
 impl Links {

@@ -11,7 +11,7 @@ pub(super) fn write(batch: &Batch, out: &mut String) -> Result<(), String> {
     let mut stats: Vec<(&HostPath, &Node)> = Vec::new();
     let mut digests: Vec<(&HostPath, String)> = Vec::new();
     let mut values: Vec<(&HostPath, &str)> = Vec::new();
-    let or = format!("_st=\"$_st $_i\"");
+    let or = "_st=\"$_st $_i\"";
     out.push_str("_st=\n");
     for (index, folded) in batch.steps.iter().enumerate() {
         let step = &folded.step;

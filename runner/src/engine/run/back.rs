@@ -23,7 +23,7 @@ impl HostRun {
         let title = Some(task.title.clone());
         self.tell(Event::Trouble { host: self.state.name.clone(), title, problem: *problem });
         let Applied { target, past, .. } = applied;
-        let end = self.undo(journal, &target, &[past.clone()]).await?;
+        let end = self.undo(journal, &target, std::slice::from_ref(&past)).await?;
         if let Some(all) = self.past.get_mut(&target) {
             all.retain(|other| other.batch.number != past.batch.number);
         }

@@ -22,7 +22,7 @@ impl HostRun {
         let owed: Vec<String> = self.owed.iter().map(activation_words).collect();
         let why = (end != HostEnd::Proven).then(|| "see the events above".to_owned());
         let tally = self.links.tally(&self.state.name).await;
-        journal.note(Record::HostEnded { host: self.state.name.clone(), end, why, tally: tally.clone() })?;
+        journal.note(Record::HostEnded { host: self.state.name.clone(), end, why, tally })?;
         self.tell(Event::HostEnded { host: self.state.name.clone(), end, counts: self.counts, tally, owed });
         Ok(end)
     }

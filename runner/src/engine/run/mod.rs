@@ -10,7 +10,7 @@ pub use end::activation_words;
 use super::carrier::CarrierError;
 use super::links::{Links, Unreachable};
 use super::next::{Next, next};
-use super::target::{HostState, Known, Target};
+use super::target::{HostState, Target};
 use super::undo::Past;
 use super::walk::{Planned, Ran, Scene, Verdict as Judged, Walked, What, walk};
 use crate::diagnostic::Diagnostic;
@@ -145,7 +145,7 @@ impl HostRun {
 
     async fn look(&mut self, target: &Target, reads: Vec<Read>) -> Result<(), HostError> {
         let carrier = self.links.carrier(&self.scene, target).await.map_err(HostError::Unreachable)?;
-        let known = self.state.known.entry(target.clone()).or_insert_with(Known::default);
+        let known = self.state.known.entry(target.clone()).or_default();
         if known.who.is_some() {
             let seen = carrier.look(&reads).await.map_err(HostError::Carrier)?;
             known.learn(seen);

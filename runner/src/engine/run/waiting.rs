@@ -99,7 +99,7 @@ impl HostRun {
             let carrier = self.links.carrier(&self.scene, target).await;
             let carrier = carrier.map_err(|error| error.diagnostic(&target.host).message)?;
             let seen = carrier.look(&reads).await.map_err(|error| error.to_string())?;
-            self.state.known.entry(target.clone()).or_insert_with(Known::default).learn(seen);
+            self.state.known.entry(target.clone()).or_default().learn(seen);
         }
         let facts = self.state.known.get(target).map(Known::facts).unwrap_or_default();
         wait.goal.is_met(&facts).map_err(|stop| format!("{stop:?}"))
