@@ -141,10 +141,11 @@ impl Run {
         if says {
             task.insert("register".into(), json!("answer"));
         }
-        let say = says.then(|| match is_command {
+        let text = match is_command {
             true => "{{ ([answer.stdout, answer.stderr] | select | join('\\n')) }}",
             false => "{{ answer | to_nice_json }}",
-        });
+        };
+        let say = says.then_some(text);
         Ok(self.text(Json::Object(task), say))
     }
 
