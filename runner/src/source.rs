@@ -9,12 +9,19 @@ pub struct Source {
     pub name: String,
     /// The whole text, decoded.
     pub text: String,
+    /// Whether it was opened with the vault: no line of it is ever shown, and its values are secret.
+    pub secret: bool,
 }
 
 impl Source {
     /// Wraps a text with its name.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Arc<Self> {
-        Arc::new(Self { name: name.into(), text: text.into() })
+        Arc::new(Self { name: name.into(), text: text.into(), secret: false })
+    }
+
+    /// Wraps a text that was encrypted.
+    pub fn secret(name: impl Into<String>, text: impl Into<String>) -> Arc<Self> {
+        Arc::new(Self { name: name.into(), text: text.into(), secret: true })
     }
 }
 

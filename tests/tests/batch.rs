@@ -63,11 +63,9 @@ impl Bed {
             host: "here".into(),
             number: 1,
             steps,
-            activations: Vec::new(),
-            verify: Vec::new(),
             last: true,
-            undo: false,
             timeout: Some(30),
+            ..Batch::default()
         };
         let journal = self.store.begin().unwrap();
         let run = journal.run().to_owned();

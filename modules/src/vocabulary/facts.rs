@@ -1,13 +1,14 @@
 //! What was seen of a target, and what the steps planned so far will make of it.
+use super::image::Image;
 use super::path::HostPath;
-use super::prediction::{Touch, glob_matches, touch};
+use super::prediction::{Touch, coupled, glob_matches, touch};
 use super::read::{Read, Want};
 use super::row::Row;
 use super::seen::{Kind, Node, Output, Seen};
 use super::step::{Act, Step};
 use super::stop::{Stop, TaskId};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Who acts on the host.
@@ -44,14 +45,61 @@ pub enum Look {
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     base: Arc<BTreeMap<Read, Seen>>,
-    will: Vec<(TaskId, Step)>,
+    will: Arc<Planned>,
     who: Identity,
+}
+
+/// The planned steps, found by the path that they act on: a look must not cost a walk over all of them.
+#[derive(Clone, Debug, Default)]
+struct Planned {
+    steps: Vec<(TaskId, Step)>,
+    /// Steps that touch reads of one path only, by that path.
+    at: HashMap<HostPath, Vec<usize>>,
+    /// Steps that may touch reads of other paths too.
+    wide: Vec<usize>,
+}
+
+impl Planned {
+    fn push(&mut self, task: TaskId, step: Step) {
+        let number = self.steps.len();
+        match &step.act {
+            Act::Put { path, image, .. } if !matches!(image, Image::Absent | Image::Aside) => {
+                self.at.entry(path.clone()).or_default().push(number);
+            }
+            Act::Write { path, .. } if coupled(path).is_none() => {
+                self.at.entry(path.clone()).or_default().push(number);
+            }
+            _ => self.wide.push(number),
+        }
+        self.steps.push((task, step));
+    }
+
+    /// The numbers of the steps below `end` that may touch a read, the newest first.
+    fn newest<'a>(&'a self, read: &Read, end: usize) -> impl Iterator<Item = usize> + 'a {
+        let path = match read {
+            Read::File { path, .. } | Read::Stat(path) => Some(path),
+            Read::Glob(_) | Read::Ask(_) => None,
+        };
+        let (narrow, wide): (&[usize], &[usize]) = match path {
+            Some(path) => (self.at.get(path).map_or(&[], Vec::as_slice), &self.wide),
+            None => (&[], &[]),
+        };
+        let all = if path.is_none() { 0..end } else { 0..0 };
+        let mut narrow = narrow[..narrow.partition_point(|number| *number < end)].iter().rev().peekable();
+        let mut wide = wide[..wide.partition_point(|number| *number < end)].iter().rev().peekable();
+        let merged = std::iter::from_fn(move || match (narrow.peek(), wide.peek()) {
+            (Some(one), Some(two)) if one > two => narrow.next().copied(),
+            (_, Some(_)) => wide.next().copied(),
+            (_, None) => narrow.next().copied(),
+        });
+        merged.chain(all.rev())
+    }
 }
 
 impl Facts {
     /// Facts from what was read, before any step is planned.
     pub fn new(base: Arc<BTreeMap<Read, Seen>>, who: Identity) -> Self {
-        Self { base, will: Vec::new(), who }
+        Self { base, will: Arc::default(), who }
     }
 
     /// Who acts.
@@ -61,21 +109,23 @@ impl Facts {
 
     /// Adds planned steps: what comes after is planned on what they leave.
     pub fn plan(&mut self, task: TaskId, steps: impl IntoIterator<Item = Step>) {
-        self.will.extend(steps.into_iter().map(|step| (task, step)));
+        let will = Arc::make_mut(&mut self.will);
+        steps.into_iter().for_each(|step| will.push(task, step));
     }
 
     /// The planned steps in order.
     pub fn planned(&self) -> &[(TaskId, Step)] {
-        &self.will
+        &self.will.steps
     }
 
     /// Looks a read up: the newest planned step that touches it decides, else what was read.
     pub fn look(&self, read: &Read) -> Look {
-        self.look_before(read, self.will.len())
+        self.look_before(read, self.will.steps.len())
     }
 
     fn look_before(&self, read: &Read, steps: usize) -> Look {
-        for (index, (task, step)) in self.will[..steps].iter().enumerate().rev() {
+        for index in self.will.newest(read, steps) {
+            let (task, step) = &self.will.steps[index];
             match touch(step, read, &self.who) {
                 Touch::No => {}
                 Touch::Exactly(seen) => return Look::Seen(seen),
@@ -206,6 +256,7 @@ impl Facts {
     /// The newest planned act on a path, if one is planned.
     pub fn planned_act(&self, path: &HostPath) -> Option<&Act> {
         self.will
+            .steps
             .iter()
             .rev()
             .map(|(_, step)| step)
@@ -247,7 +298,7 @@ fn unusable(what: &str, seen: &Seen, who: &Identity) -> Stop {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vocabulary::{Claim, Content, Image, Meta};
+    use crate::vocabulary::{Claim, Content, Meta};
 
     fn path(text: &str) -> HostPath {
         HostPath::new(text).unwrap()
@@ -309,6 +360,40 @@ mod tests {
             ("/etc/x", "y", "/etc/y"),
         ] {
             assert_eq!(link_target(&path(link), target).unwrap(), path(end));
+        }
+    }
+
+    #[test]
+    fn the_index_finds_what_a_walk_over_all_steps_finds() {
+        let mut facts = Facts::default();
+        let write = |at: &str, value: &str| {
+            Step::write(Claim::new("knob", at), path(at), Seen::Absent, value, crate::shape::Shape::Text)
+        };
+        let gone = |at: &str| Step::put(Claim::file(&path(at)), path(at), Seen::Absent, Image::Absent);
+        let ratio = "/proc/sys/vm/dirty_ratio";
+        let steps = [
+            put("/d/a", "1"),
+            put("/e/a", "1"),
+            write(ratio, "10"),
+            gone("/d"),
+            put("/d/b", "2"),
+            write("/proc/sys/vm/dirty_bytes", "4096"),
+            gone("/e/a"),
+            put("/e/a", "3"),
+        ];
+        for (number, step) in steps.into_iter().enumerate() {
+            facts.plan(TaskId(u32::try_from(number).unwrap()), [step]);
+        }
+        for at in ["/d", "/d/a", "/d/b", "/e", "/e/a", ratio, "/proc/sys/vm/dirty_bytes"] {
+            let read = Read::text(&path(at));
+            for end in 0..=facts.planned().len() {
+                let touching = |number: &usize| {
+                    super::super::prediction::touches(&facts.will.steps[*number].1.act, &read)
+                };
+                let found: Vec<usize> = facts.will.newest(&read, end).filter(touching).collect();
+                let all: Vec<usize> = (0..end).rev().filter(touching).collect();
+                assert_eq!(found, all, "{at} before {end}");
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use tunerun::diagnostic::Diagnostic;
 use tunerun::engine::run::HostError;
 use tunerun::engine::walk::Scene;
 use tunerun::journal::HostEnd;
-use tunerun::plan::{Difference, Origin, Saved, differences, parse, unreviewed};
+use tunerun::plan::{Difference, Origin, Saved, differences, parse};
 use tunerun::report::plan::{Sum, fleet};
 
 /// Applies a saved plan exactly as it was reviewed.
@@ -158,16 +158,17 @@ pub fn judged(
     }
     let mut stale = gone.len();
     for (run, walked) in &mut planned {
+        if !saved.hosts.contains_key(&run.state.name) {
+            term::say(&format!("{} is not in the plan, and is left as it is", run.state.name));
+            run.refused = Some(HostEnd::Skipped);
+            continue;
+        }
         let found = differences(saved, &run.state.name, walked);
         if !found.is_empty() {
             term::problems_only(&[refused(&run.state.name, &found)]);
             run.refused = Some(HostEnd::Stale);
             stale += 1;
-            continue;
         }
-        let (saved, host) = (Arc::clone(saved), run.state.name.clone());
-        run.review =
-            Some(Arc::new(move |task| unreviewed(&saved, &host, task).map(|found| refused(&host, &[found]))));
     }
     if stale > 0 {
         term::say(&format!(
@@ -199,7 +200,8 @@ pub fn judged(
     Ok(fitting.into_iter().chain(rest).collect())
 }
 
-fn refused(host: &str, found: &[Difference]) -> Diagnostic {
+/// A host that is not as it was, with what differs.
+pub fn refused(host: &str, found: &[Difference]) -> Diagnostic {
     let mut problem = Diagnostic::error(format!("{host} is not as it was when the plan was made"), None)
         .help("plan again, review, apply; nothing is changed on this host");
     for difference in found {

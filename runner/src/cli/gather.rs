@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tunerun::diagnostic::{Diagnostic, Problems, Severity};
 use tunerun::engine::vocabulary::vocabulary;
-use tunerun::engine::walk::{Asked, Scene};
+use tunerun::engine::walk::{Asked, Scene, Select};
 use tunerun::inventory::{HostId, Inventory, Unselection};
 use tunerun::plan::{Origin, OriginKind};
 use tunerun::playbook::{Disk, Loader, Play, Playbook, Selection};
@@ -83,7 +83,7 @@ pub fn scene(
     let templates = templates(folders);
     check_templates(&templates, &playbook)?;
     let limit = limited(&hosts, steering.limit.as_deref())?;
-    let plays = plays(&playbook, &hosts, limit.as_deref(), &templates)?;
+    let (plays, select) = plays(&playbook, &hosts, limit, &templates)?;
     let selection = Selection::new(&steering.tags, &steering.skip_tags);
     for tag in selection.unused(&playbook) {
         term::problems(&[Diagnostic::warning(format!("no task has the tag `{tag}`"), None)]);
@@ -99,8 +99,16 @@ pub fn scene(
         },
     };
     let prompts = prompts(&playbook, &hosts.extra)?;
+    let mut extra = hosts.extra;
+    for prompt in playbook.plays.iter().flat_map(|play| &play.vars_prompt).filter(|prompt| prompt.private) {
+        // An answer that is hidden when it is typed is hidden when `-e` gives it.
+        if let Some(given) = extra.get_mut(&prompt.name) {
+            given.secret = true;
+        }
+    }
     let asked = Asked {
-        extra: hosts.extra,
+        extra,
+        select,
         prompts,
         selection,
         start,
@@ -114,43 +122,58 @@ pub fn scene(
     Ok(Scene::new(playbook, dir, loader, templates, hosts.inventory, plays, asked))
 }
 
-/// The hosts of each play. A pattern that matches nothing is an error, never "all".
+/// A play's hosts as they are chosen: the patterns, and in which order.
+struct Wanted {
+    patterns: String,
+    order: tunerun::playbook::Order,
+}
+
+/// The hosts of each play, and how to choose them again where tasks add hosts or groups. A pattern that matches
+/// nothing is an error, never "all", save where an earlier play may still add what it names.
 fn plays(
     playbook: &Playbook,
     hosts: &Hosts,
-    limit: Option<&[HostId]>,
+    limit: Option<Vec<HostId>>,
     templates: &Templates,
-) -> Result<Vec<Vec<HostId>>, Exit> {
+) -> Result<(Vec<Vec<HostId>>, Option<Select>), Exit> {
     let mut problems = Problems::new();
     let mut exit = Exit::NoHosts;
-    let mut all = Vec::new();
+    let mut wanted = Vec::new();
+    let mut grows = false;
     for play in &playbook.plays {
         match of_play(play, &hosts.inventory, templates, &hosts.extra) {
-            Ok(mut ids) => {
-                if let Some(limit) = limit {
-                    ids.retain(|id| limit.contains(id));
-                }
-                order(&hosts.inventory, play, &mut ids);
-                all.push(ids);
-            }
-            Err((kind, mut wrong)) => {
-                if kind != Unselection::Empty {
-                    exit = if kind == Unselection::Malformed { Exit::Wrong } else { exit };
-                }
+            Ok(patterns) => wanted.push(Wanted { patterns, order: play.order }),
+            Err((Some(patterns), _)) if grows => wanted.push(Wanted { patterns, order: play.order }),
+            Err((patterns, mut wrong)) => {
+                exit = if patterns.is_none() { Exit::Wrong } else { exit };
                 problems.append(&mut wrong);
-                all.push(Vec::new());
             }
         }
+        grows |= tunerun::playbook::tags::tasks(play)
+            .iter()
+            .any(|task| matches!(task.action.module.as_str(), "add_host" | "group_by"));
     }
     if !problems.is_empty() {
         term::problems(&problems);
         return Err(exit);
     }
+    let select: Select = Arc::new(move |inventory: &Inventory| {
+        let choose = |wanted: &Wanted| {
+            let mut ids = inventory.select(&wanted.patterns, None).unwrap_or_default();
+            if let Some(limit) = &limit {
+                ids.retain(|id| limit.contains(id));
+            }
+            order(inventory, wanted.order, &mut ids);
+            ids
+        };
+        wanted.iter().map(choose).collect()
+    });
+    let all = select(&hosts.inventory);
     if all.iter().all(Vec::is_empty) {
         term::wrong("no host is left: the limit matches no host of any play", Some("check --limit"));
         return Err(Exit::NoHosts);
     }
-    Ok(all)
+    Ok((all, grows.then_some(select)))
 }
 
 fn of_play(
@@ -158,7 +181,7 @@ fn of_play(
     inventory: &Inventory,
     templates: &Templates,
     extra: &HashMap<String, Var>,
-) -> Result<Vec<HostId>, (Unselection, Problems)> {
+) -> Result<String, (Option<String>, Problems)> {
     let mut patterns = Vec::new();
     for node in &play.hosts {
         let text = node.as_str().unwrap_or_default();
@@ -169,16 +192,20 @@ fn of_play(
                 }
                 value => patterns.push(value.as_str().map_or_else(|| value.to_string(), str::to_owned)),
             },
-            Err(fault) => return Err((Unselection::Malformed, vec![fault.in_node(node)])),
+            Err(fault) => return Err((None, vec![fault.in_node(node)])),
         }
     }
     let span = play.hosts.first().map(|node| &node.span);
-    inventory.select(&patterns.join(":"), span).map_err(|none| (none.kind, none.problems))
+    let patterns = patterns.join(":");
+    match inventory.select(&patterns, span) {
+        Ok(_) => Ok(patterns),
+        Err(none) => Err(((none.kind != Unselection::Malformed).then_some(patterns), none.problems)),
+    }
 }
 
-fn order(inventory: &Inventory, play: &Play, ids: &mut [HostId]) {
+fn order(inventory: &Inventory, written: tunerun::playbook::Order, ids: &mut [HostId]) {
     use tunerun::playbook::Order as Written;
-    let order = match play.order {
+    let order = match written {
         Written::Inventory => tunerun::inventory::Order::Inventory,
         Written::ReverseInventory => tunerun::inventory::Order::ReverseInventory,
         Written::Sorted => tunerun::inventory::Order::Sorted,

@@ -1,5 +1,4 @@
 //! The command line: one file a subcommand.
-mod acting;
 mod apply;
 mod doc;
 mod exit;
@@ -15,6 +14,7 @@ mod play;
 mod prompting;
 mod purpose;
 mod rehearsal;
+mod reopened;
 mod run;
 mod schema;
 mod show;

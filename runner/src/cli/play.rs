@@ -1,5 +1,4 @@
 //! `tunerun play`: plan, show, ask, apply, prove.
-use super::acting::apply_all;
 use super::exit::Exit;
 use super::gather::{self, Steering};
 use super::load;
@@ -10,13 +9,13 @@ use super::term;
 use clap::Args;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
+use tunerun::engine::fleet::{Applying, Planning, apply_all, plan_all, union};
 use tunerun::engine::links::Links;
 use tunerun::engine::run::{Events, HostError, HostRun};
 use tunerun::engine::target::HostState;
 use tunerun::engine::walk::{Scene, Walked};
-use tunerun::inventory::HostId;
-use tunerun::journal::{Journal, Record, Store};
+use tunerun::journal::{HostEnd, Journal, Record, Store};
 use tunerun::plan::Origin;
 use tunerun::playbook::Loader;
 use tunerun::report::event::Event;
@@ -180,7 +179,10 @@ impl Play {
             Ok(lab) => lab,
             Err(exit) => return exit,
         };
-        let links = Arc::new(Links::new(defaults, Arc::new(Prompting { connection }), lab, becoming));
+        let links = Arc::new(
+            Links::new(defaults, Arc::new(Prompting { connection }), lab, becoming)
+                .with_forks(usize::from(self.links.forks)),
+        );
         let (events, mut received) = mpsc::unbounded_channel();
         let terminal = tokio::spawn(async move {
             let mut terminal = Terminal::new(term::paint_stderr());
@@ -210,19 +212,20 @@ impl Play {
         asked: Vec<String>,
         made_from: Vec<Origin>,
     ) -> Exit {
-        let mut runs = Vec::new();
-        for id in union(&scene) {
+        let host = |id| {
             let name = scene.inventory().host_name(id).to_owned();
-            if !self.purpose.is_about(&name) {
-                continue;
-            }
             let state = HostState::new(&name, id);
             let ask = Arc::new(|question: &str| term::ask(question));
-            runs.push(HostRun::new(Arc::clone(&scene), Arc::clone(&links), events.clone(), ask, state));
+            let mut run = HostRun::new(Arc::clone(&scene), Arc::clone(&links), events.clone(), ask, state);
+            run.review = self.purpose.review(&name);
+            run
+        };
+        let Planning { planned, unreachable, broken } = plan_all(&scene, &host).await;
+        for why in broken {
+            term::wrong(why, None);
         }
-        let last = scene.plays.len().saturating_sub(1);
-        let forks = Arc::new(Semaphore::new(usize::from(self.links.forks)));
-        let (planned, unreachable) = plan_all(runs, last, &forks).await;
+        let unreachable: Vec<_> =
+            unreachable.into_iter().filter(|(host, _)| self.purpose.is_about(host)).collect();
         let planned = match self.judged(&scene, planned, &unreachable, &made_from) {
             Ok(planned) => planned,
             Err(exit) => return exit,
@@ -233,7 +236,7 @@ impl Play {
             Err(exit) => return exit,
         };
         let _ = events.send(Event::Began { run: journal.run().to_owned() });
-        let exit = apply_all(&scene, &journal, planned, &events, &forks, self.step).await;
+        let exit = ended(apply_all(&scene, &journal, planned, &events, &host).await);
         let exit = match exit {
             Exit::Done if !unreachable.is_empty() => Exit::Unreachable,
             exit => exit,
@@ -332,6 +335,14 @@ impl Play {
         if open.is_empty() {
             return None;
         }
+        let held = planned.iter().find_map(|(run, _)| Some((&run.state.name, run.held.as_ref()?)));
+        if let Some((host, by)) = held {
+            term::wrong(
+                format!("{host} is held by another run ({by}); nothing was changed"),
+                Some("wait until that run has ended, then start again"),
+            );
+            return Some(Exit::Busy);
+        }
         term::wrong(
             format!("an earlier run was left open: {}", open.join(", ")),
             Some("first `tunerun resume RUN` or `tunerun undo RUN`; or say --over RUN to go on over it"),
@@ -360,6 +371,7 @@ impl Play {
             command: self.command(),
             made_from: made_from.into_iter().map(|origin| (origin.name, origin.digest)).collect(),
             inventories,
+            dir: std::env::current_dir().unwrap_or_default().display().to_string(),
             by: format!("{} on {}", user(), nix::unistd::gethostname().unwrap_or_default().to_string_lossy()),
         };
         journal.decide(record).await.map_err(|why| wrong(&why))?;
@@ -379,14 +391,9 @@ fn list_hosts(scene: &Scene) -> Exit {
     use std::fmt::Write as _;
     let mut out = String::new();
     let inventory = scene.inventory();
-    for (play, hosts) in scene.playbook.plays.iter().zip(&scene.plays) {
-        let _ = writeln!(
-            out,
-            "play {}: {} {}",
-            play.name,
-            hosts.len(),
-            if hosts.len() == 1 { "host" } else { "hosts" }
-        );
+    for (play, hosts) in scene.playbook.plays.iter().zip(scene.chosen().iter()) {
+        let many = if hosts.len() == 1 { "host" } else { "hosts" };
+        let _ = writeln!(out, "play {}: {} {many}", play.name, hosts.len());
         for host in hosts {
             let _ = writeln!(out, "  {}", inventory.host_name(*host));
         }
@@ -406,36 +413,33 @@ pub(super) fn within(scene: &Scene, missing: usize) -> bool {
     })
 }
 
-/// The hosts of all plays, each once, in order.
-pub(super) fn union(scene: &Scene) -> Vec<HostId> {
-    let mut seen = std::collections::HashSet::new();
-    scene.plays.iter().flatten().copied().filter(|id| seen.insert(*id)).collect()
+/// How the run ended, over all hosts.
+fn ended(applying: Applying) -> Exit {
+    match applying.broken {
+        Some(why) => {
+            term::wrong(why, Some("`tunerun resume` or `tunerun undo` the run once that is mended"));
+            Exit::UndoIncomplete
+        }
+        None => applying.ends.into_iter().fold(Exit::Done, worse),
+    }
 }
 
-/// Plans all hosts at once, a number of them at a time.
-async fn plan_all(
-    runs: Vec<HostRun>,
-    last: usize,
-    forks: &Arc<Semaphore>,
-) -> (Vec<(HostRun, Walked)>, Vec<(String, HostError)>) {
-    let tasks: Vec<_> = runs
-        .into_iter()
-        .map(|mut run| {
-            let forks = Arc::clone(forks);
-            tokio::spawn(async move {
-                let _permit = forks.acquire_owned().await;
-                let walked = run.plan(last).await;
-                (run, walked)
-            })
-        })
-        .collect();
-    let (mut planned, mut unreachable) = (Vec::new(), Vec::new());
-    for task in tasks {
-        match task.await {
-            Ok((run, Ok(walked))) => planned.push((run, walked)),
-            Ok((run, Err(error))) => unreachable.push((run.state.name.clone(), error)),
-            Err(why) => term::wrong(format!("planning a host broke off: {why}"), None),
-        }
-    }
-    (planned, unreachable)
+fn worse(worst: Exit, end: HostEnd) -> Exit {
+    let exit = match end {
+        HostEnd::Proven | HostEnd::Skipped => Exit::Done,
+        HostEnd::Failed | HostEnd::Refused => Exit::Failed,
+        HostEnd::FailedHalf => Exit::UndoIncomplete,
+        HostEnd::Held => Exit::Busy,
+        HostEnd::Stale => Exit::Stale,
+        HostEnd::Unreachable => Exit::Unreachable,
+    };
+    let weight = |exit: Exit| match exit {
+        Exit::Done => 0,
+        Exit::Unreachable => 1,
+        Exit::Busy => 2,
+        Exit::Stale => 3,
+        Exit::Failed => 4,
+        _ => 5,
+    };
+    if weight(exit) > weight(worst) { exit } else { worst }
 }

@@ -5,9 +5,9 @@ use super::play::Play;
 use super::term;
 use super::{apply, plan, run, verify};
 use std::sync::Arc;
-use tunerun::engine::run::{HostError, HostRun};
+use tunerun::engine::run::{HostError, HostRun, Review};
 use tunerun::engine::walk::{Scene, Walked};
-use tunerun::plan::{Origin, Saved};
+use tunerun::plan::{Origin, Saved, unreviewed};
 
 /// What a plan is for.
 #[derive(Clone, Debug, Default)]
@@ -34,12 +34,21 @@ impl Purpose {
         matches!(self, Self::Save(_) | Self::Apply(..))
     }
 
-    /// Whether a host takes part.
+    /// Whether the plan speaks of a host.
     pub fn is_about(&self, host: &str) -> bool {
         match self {
             Self::Apply(saved, _) => saved.hosts.contains_key(host),
             _ => true,
         }
+    }
+
+    /// What judges the tasks of a host before they are carried out: only what was reviewed is.
+    pub fn review(&self, host: &str) -> Option<Review> {
+        let Self::Apply(saved, _) = self else { return None };
+        let (saved, host) = (Arc::clone(saved), host.to_owned());
+        Some(Arc::new(move |task| {
+            unreviewed(&saved, &host, task).map(|found| apply::refused(&host, &[found]))
+        }))
     }
 }
 

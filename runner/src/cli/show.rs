@@ -172,6 +172,7 @@ fn text(journaled: &Journaled) -> String {
             Record::Undo { undone, conflicts, ended } => {
                 let words = match (ended, undone.is_empty()) {
                     (false, _) => "began".to_owned(),
+                    (true, true) if conflicts.is_empty() => "ended: there was nothing to undo".to_owned(),
                     (true, true) => "ended: no host is wholly back".to_owned(),
                     (true, false) => format!("ended: back as before on {}", undone.join(", ")),
                 };

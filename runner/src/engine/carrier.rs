@@ -1,10 +1,11 @@
 //! What brings looks and batches to their subject: a host's shell, or a host in memory.
-use super::batch::{ActDone, BatchReport, Prepared, Text, base, text};
+use super::batch::{ActDone, Batch, BatchReport, Prepared, Text, base, leftovers, lock, logs, mark, text};
+use super::marks::{Logs, logs_of};
 use super::probe::{Reads, identity};
 use crate::transport::shell::word::LARGE;
-use crate::transport::{Connection, Identity as Who, LinkError, Script};
+use crate::transport::{Connection, Identity as Who, LinkError, LinkErrorKind, Script};
 use modules::host::Host;
-use modules::vocabulary::{Act, Bytes, HostPath, Identity, Output, Read, Seen, Want};
+use modules::vocabulary::{Act, Bytes, HostPath, Identity, Output, Read, Seen, Want, touches};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,6 +13,11 @@ use std::time::Duration;
 
 /// How often files that change while they are read are read again.
 const ATTEMPTS: u32 = 3;
+
+/// How often, and after which pauses, a lock that somebody holds is tried again: a script whose controller is gone
+/// ends on its own.
+const LOCK_WAITS: u32 = 20;
+const LOCK_PAUSE: Duration = Duration::from_millis(500);
 
 /// Why a host could not be looked at or acted on.
 #[derive(Debug)]
@@ -22,6 +28,8 @@ pub enum CarrierError {
     Answer(String),
     /// A value cannot be brought to a host.
     Value(String),
+    /// Another run holds the host: its name, and where it came from.
+    Held(String),
 }
 
 impl fmt::Display for CarrierError {
@@ -30,6 +38,7 @@ impl fmt::Display for CarrierError {
             Self::Link(error) => write!(out, "{error}"),
             Self::Answer(why) => write!(out, "the host's answer cannot be understood: {why}"),
             Self::Value(why) => out.write_str(why),
+            Self::Held(run) => write!(out, "it is held by another run ({run})"),
         }
     }
 }
@@ -53,6 +62,8 @@ pub struct Greeting {
     pub who: Identity,
     /// Runs that began on the host and neither ended nor were undone.
     pub open_runs: Vec<String>,
+    /// Who holds the host's lock right now, where a run is open.
+    pub held: Option<String>,
 }
 
 /// What brings looks and batches to a host.
@@ -84,7 +95,8 @@ impl Carrier {
                 let sorted = Reads::new(reads);
                 let text = format!(
                     "{WHO}
-for _b in {base} \"${{HOME:-/}}/.local/state/tunerun\"; do for _f in \"$_b\"/*/mark; do [ -f \"$_f\" ] && IFS= read -r _l < \"$_f\" && [ \"$_l\" = open ] && {{ _f=${{_f%/mark}}; printf '%s\\n' \"${{_f##*/}}\"; }}; done; done; s open 0
+for _b in {base} \"${{HOME:-/}}/.local/state/tunerun\"; do for _f in \"$_b\"/*/mark; do [ -f \"$_f\" ] && IFS= read -r _l < \"$_f\" && [ \"$_l\" = open ] && {{ _f=${{_f%/mark}}; printf '%s\\n' \"${{_f##*/}}\"; \
+_h=1; }}; done; [ -z \"$_h\" ] || ( flock -n 9 ) 9>>\"$_b/lock\" || {{ IFS= read -r _l < \"$_b/lock.run\"; echo \"held $_l\"; }}; _h=; done; s open 0
 {}",
                     sorted.text("p.").map_err(CarrierError::Value)?
                 );
@@ -95,17 +107,25 @@ for _b in {base} \"${{HOME:-/}}/.local/state/tunerun\"; do for _f in \"$_b\"/*/m
                 let who = identity(&identity_text).ok_or_else(|| {
                     CarrierError::Answer(format!("`stat` said {identity_text:?} of /proc/self"))
                 })?;
-                let open_runs = answer
-                    .section("open")
-                    .map(|section| section.stdout.text().lines().map(str::to_owned).collect())
-                    .unwrap_or_default();
+                let open = answer.section("open").map(|section| section.stdout.text()).unwrap_or_default();
+                let (held, open_runs): (Vec<&str>, Vec<&str>) =
+                    open.lines().partition(|line| line.starts_with("held "));
+                let held = held.first().map(|line| {
+                    let mut words = line.split(' ').skip(1);
+                    let run = words.next().unwrap_or_default().to_owned();
+                    match words.nth(1).filter(|from| !from.is_empty()) {
+                        Some(from) => format!("{run}, which came from {from}"),
+                        None => run,
+                    }
+                });
+                let open_runs = open_runs.into_iter().map(str::to_owned).collect();
                 let round = sorted.answers("p.", &answer).map_err(CarrierError::Answer)?;
                 let mut seen = round.seen;
                 if !round.again.is_empty() {
                     seen.extend(self.look(&round.again).await?);
                 }
                 large_by_digest(reads, &mut seen);
-                Ok((Greeting { who, open_runs }, seen))
+                Ok((Greeting { who, open_runs, held }, seen))
             }
         }
     }
@@ -143,6 +163,67 @@ for _b in {base} \"${{HOME:-/}}/.local/state/tunerun\"; do for _f in \"$_b\"/*/m
         }
     }
 
+    /// Takes the host's lock for this session, waiting a little for a script that still runs, and reads the marks that
+    /// the acts of a run left. What batches that were cut off left beside their targets goes away.
+    ///
+    /// # Errors
+    /// [`CarrierError`]; [`CarrierError::Held`] where somebody holds it on.
+    pub async fn hold(
+        &self,
+        (run, holder): (&str, &str),
+        who: &Identity,
+        cut_off: &[&Batch],
+    ) -> Result<Logs, CarrierError> {
+        let Self::Shell { connection, who: link, state } = self else { return Ok(Logs::default()) };
+        let base = base(state.as_ref(), who.uid).map_err(CarrierError::Value)?;
+        let body = logs(run, cut_off).map_err(CarrierError::Value)?;
+        let script = Script::new(lock(&body, run, holder, &base)).in_session();
+        let mut waits = LOCK_WAITS;
+        loop {
+            let answer = connection.run(link, &script).await?;
+            match (answer.section("locked"), answer.section("log")) {
+                (Some(section), _) if waits == 0 => {
+                    return Err(CarrierError::Held(section.stdout.text().trim().to_owned()));
+                }
+                (Some(_), _) => {
+                    waits -= 1;
+                    tokio::time::sleep(LOCK_PAUSE).await;
+                }
+                (None, Some(section)) => return Ok(logs_of(&section.stdout.text())),
+                (None, None) => {
+                    let said = answer.rest.stderr.text();
+                    return Err(CarrierError::Answer(format!("its lock cannot be taken: {}", said.trim())));
+                }
+            }
+        }
+    }
+
+    /// Writes the run's mark, where the host has a folder of the run.
+    ///
+    /// # Errors
+    /// [`CarrierError`].
+    pub async fn mark(&self, run: &str, who: &Identity, word: &str) -> Result<(), CarrierError> {
+        let Self::Shell { connection, who: link, state } = self else { return Ok(()) };
+        let base = base(state.as_ref(), who.uid).map_err(CarrierError::Value)?;
+        let answer = connection.run(link, &Script::new(mark(&base, run, word))).await?;
+        match answer.rc {
+            0 => Ok(()),
+            _ => Err(CarrierError::Answer(answer.rest.stderr.text().trim().to_owned())),
+        }
+    }
+
+    /// Takes away what a batch left beside its targets.
+    async fn clean(&self, batch: &Batch, run: &str) -> Result<(), CarrierError> {
+        let Self::Shell { connection, who, .. } = self else { return Ok(()) };
+        let words: Vec<String> = leftovers(batch, run)
+            .iter()
+            .map(super::probe::path_word)
+            .collect::<Result<_, _>>()
+            .map_err(CarrierError::Value)?;
+        connection.run(who, &Script::new(format!("rm -f -- {}", words.join(" ")))).await?;
+        Ok(())
+    }
+
     /// Carries a batch out, and uses it up.
     ///
     /// # Errors
@@ -155,11 +236,16 @@ for _b in {base} \"${{HOME:-/}}/.local/state/tunerun\"; do for _f in \"$_b\"/*/m
             }
             Self::Shell { connection, who: link, state } => {
                 let base = base(state.as_ref(), who.uid).map_err(CarrierError::Value)?;
-                let Text { script, looks, uploads } = text(&prepared, &base).map_err(CarrierError::Value)?;
+                let Text { script, looks, uploads } =
+                    text(&prepared, &base, who.uid == 0).map_err(CarrierError::Value)?;
                 for (path, index) in uploads {
                     let step = &prepared.batch().steps[index].step;
                     let bytes = content(&step.act).map(|bytes| bytes.as_slice().to_vec()).unwrap_or_default();
-                    connection.upload(link, path.as_str().as_bytes(), bytes, None).await?;
+                    let sent = connection.upload(link, path.as_str().as_bytes(), bytes, None).await;
+                    if let Some(words) = unstaged(sent)? {
+                        self.clean(prepared.batch(), prepared.run()).await?;
+                        return Ok(BatchReport { unstaged: Some(words), ..BatchReport::default() });
+                    }
                 }
                 let mut script = with_caps(Script::new(script), &looks).in_session();
                 if let Some(seconds) = prepared.batch().timeout {
@@ -169,6 +255,17 @@ for _b in {base} \"${{HOME:-/}}/.local/state/tunerun\"; do for _f in \"$_b\"/*/m
                 BatchReport::of(prepared.batch(), &looks, &answer).map_err(CarrierError::Answer)
             }
         }
+    }
+}
+
+/// The host's words where it could not store an upload.
+fn unstaged(sent: Result<(), LinkError>) -> Result<Option<String>, LinkError> {
+    match sent {
+        Ok(()) => Ok(None),
+        Err(error) => match &*error.kind {
+            LinkErrorKind::Upload { path, said } => Ok(Some(format!("{path}: {said}"))),
+            _ => Err(error),
+        },
     }
 }
 
@@ -200,8 +297,10 @@ fn with_caps(script: Script, reads: &Reads) -> Script {
 /// The same four phases on a host in memory.
 fn carry_out_in_memory(host: &mut Host, prepared: &Prepared) -> BatchReport {
     let batch = prepared.batch();
-    for folded in &batch.steps {
+    for (index, folded) in batch.steps.iter().enumerate() {
         if let Some(look) = &folded.step.look
+            // What an earlier step of this batch makes is not there yet.
+            && !batch.steps[..index].iter().any(|earlier| touches(&earlier.step.act, look))
             && !host.see(look).same_state(&folded.step.before)
         {
             let stale = Some(format!("{} is not as it was when this was planned", folded.step.claim));

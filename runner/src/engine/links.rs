@@ -12,7 +12,10 @@ use serde_json::Map;
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::Arc;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OwnedMutexGuard, Semaphore, SemaphorePermit};
+
+/// How many hosts work at once where nothing else is said.
+const FORKS: usize = 500;
 
 /// Why a host cannot be reached.
 #[derive(Debug)]
@@ -46,6 +49,8 @@ pub struct Links {
     lab: Option<Arc<Lab>>,
     become_password: Option<Secret>,
     open: Mutex<HashMap<String, Slot>>,
+    turns: Mutex<HashMap<String, Arc<Mutex<()>>>>,
+    forks: Semaphore,
 }
 
 impl Links {
@@ -56,7 +61,33 @@ impl Links {
         lab: Option<Arc<Lab>>,
         become_password: Option<Secret>,
     ) -> Self {
-        Self { defaults, secrets, lab, become_password, open: Mutex::default() }
+        Self {
+            defaults,
+            secrets,
+            lab,
+            become_password,
+            open: Mutex::default(),
+            turns: Mutex::default(),
+            forks: Semaphore::new(FORKS),
+        }
+    }
+
+    /// The same, that at most so many hosts work at once.
+    #[must_use]
+    pub fn with_forks(mut self, forks: usize) -> Self {
+        self.forks = Semaphore::new(forks.max(1));
+        self
+    }
+
+    /// Waits until a host may work. None where the run is over.
+    pub async fn permit(&self) -> Option<SemaphorePermit<'_>> {
+        self.forks.acquire().await.ok()
+    }
+
+    /// Waits until nobody else looks a host up for its own sake.
+    pub async fn turn(&self, host: &str) -> OwnedMutexGuard<()> {
+        let turn = Arc::clone(self.turns.lock().await.entry(host.to_owned()).or_default());
+        turn.lock_owned().await
     }
 
     /// What brings looks and batches to a target; connects where there is no connection.

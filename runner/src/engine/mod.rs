@@ -1,9 +1,12 @@
 //! Probe, plan, execute, verify.
 pub mod batch;
 pub mod carrier;
+pub mod fleet;
 pub mod links;
+pub mod marks;
 pub mod next;
 pub mod probe;
+pub mod recovery;
 pub mod run;
 pub mod target;
 pub mod undo;

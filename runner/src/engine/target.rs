@@ -83,10 +83,14 @@ pub struct HostState {
     pub name: String,
     /// Its number there.
     pub id: HostId,
+    /// The host itself, as the user that logs in.
+    pub login: Target,
     /// What was seen, by target: tasks may be delegated to other hosts.
     pub known: BTreeMap<Target, Known>,
     /// What was done, by task.
     pub ran: HashMap<Key, Ran>,
+    /// Whether the walk proves what was done: tasks are asked again on what is there.
+    pub proving: bool,
     /// How many batches were prepared, by host.
     pub batches: HashMap<String, u32>,
 }
@@ -97,8 +101,10 @@ impl HostState {
         Self {
             name: name.to_owned(),
             id,
+            login: Target { host: name.to_owned(), user: Acting::Login },
             known: BTreeMap::new(),
             ran: HashMap::new(),
+            proving: false,
             batches: HashMap::new(),
         }
     }

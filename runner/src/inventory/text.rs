@@ -27,7 +27,8 @@ pub(super) fn decode(path: &Path, bytes: Vec<u8>, world: &dyn World) -> Result<A
     if text.starts_with('\u{feff}') {
         text.remove(0);
     }
-    if text.starts_with("$ANSIBLE_VAULT;") {
+    let vaulted = text.starts_with("$ANSIBLE_VAULT;");
+    if vaulted {
         text = world.decrypt(&text, &name).map_err(|why| {
             vec![
                 Diagnostic::error(format!("{name} is vaulted and cannot be decrypted: {why}"), None)
@@ -35,7 +36,7 @@ pub(super) fn decode(path: &Path, bytes: Vec<u8>, world: &dyn World) -> Result<A
             ]
         })?;
     }
-    Ok(Source::new(name, text))
+    Ok(if vaulted { Source::secret(name, text) } else { Source::new(name, text) })
 }
 
 /// Bytes that are not UTF-8 are let pass in comments, as Ansible does.

@@ -2,6 +2,7 @@
 mod blob;
 mod reader;
 mod record;
+mod seal;
 mod store;
 mod writer;
 

@@ -2,6 +2,7 @@
 use super::JournalError;
 use super::blob;
 use super::record::{Entry, FORMAT, Record};
+use super::seal;
 use modules::vocabulary::Bytes;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -30,10 +31,10 @@ pub fn read(path: &Path) -> Result<Journaled, JournalError> {
 /// # Errors
 /// As [`read`], in words.
 pub fn parse(text: &[u8]) -> Result<Journaled, String> {
-    let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-    let mut journaled = Journaled { entries: Vec::new(), torn: text.len() - whole };
+    let (whole, torn) = whole(text)?;
+    let mut journaled = Journaled { entries: Vec::new(), torn };
     let mut blobs: BTreeMap<String, Bytes> = BTreeMap::new();
-    for (index, line) in text[..whole].split(|byte| *byte == b'\n').enumerate() {
+    for (index, line) in whole.split(|byte| *byte == b'\n').enumerate() {
         if line.is_empty() {
             continue;
         }
@@ -54,6 +55,36 @@ pub fn parse(text: &[u8]) -> Result<Journaled, String> {
         }
     }
     Ok(journaled)
+}
+
+/// The sealed lines at the begin, and how many bytes behind them are none. A power cut leaves a torn line or, where
+/// later blocks reached the disk and earlier ones did not, several: no whole line follows those. Where one follows,
+/// the disk has lost something that was synced.
+fn whole(text: &[u8]) -> Result<(&[u8], usize), String> {
+    let mut end = 0;
+    let mut damaged = None;
+    let mut at = 0;
+    for (index, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        at += line.len();
+        // A newer format may seal otherwise: its first line is read before it is judged.
+        if index == 0
+            && let Ok(json) = serde_json::from_slice(line)
+        {
+            refuse_newer(&json)?;
+        }
+        match (line.strip_suffix(b"\n").is_some_and(seal::is_whole), damaged) {
+            (true, None) => end = at,
+            (true, Some(line)) => {
+                return Err(format!(
+                    "line {line} is damaged though whole ones follow it: the disk has lost a part of this journal. Use \
+                     `undo.sh` in the run's folder on each host (/var/lib/tunerun/RUN/undo.sh): it needs no journal"
+                ));
+            }
+            (false, None) => damaged = Some(index + 1),
+            (false, Some(_)) => {}
+        }
+    }
+    Ok((&text[..end], text.len() - end))
 }
 
 fn refuse_newer(json: &Json) -> Result<(), String> {

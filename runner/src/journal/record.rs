@@ -35,6 +35,9 @@ pub enum Record {
         made_from: Vec<(String, String)>,
         /// Where the inventory was found, to find the hosts again.
         inventories: Vec<String>,
+        /// The folder that the names above are taken from.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        dir: String,
         /// The login name and machine of who runs it.
         by: String,
     },
@@ -152,14 +155,14 @@ pub enum HostEnd {
     Failed,
     /// Something failed, and not everything could be taken back.
     FailedHalf,
+    /// Another run holds it; nothing was written in the batch that met it.
+    Held,
+    /// Something was not as it was when it was planned; nothing was written in the batch that met it.
+    Stale,
     /// It could not be reached.
     Unreachable,
     /// It was left out on purpose.
     Skipped,
     /// It was known to fail before anything was changed there.
     Refused,
-    /// Another run holds it.
-    Held,
-    /// What was planned for it no longer fits: it is not applied, or not to its end.
-    Stale,
 }

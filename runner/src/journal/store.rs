@@ -60,16 +60,21 @@ impl Store {
     /// [`JournalError`].
     pub fn reopen(&self, run: &str) -> Result<(Journal, Journaled), JournalError> {
         let path = self.path(run)?;
-        let journaled = read(&path)?;
         let file = OpenOptions::new().append(true).open(&path);
         let mut file = file.map_err(|why| JournalError::new(&path, why.to_string()))?;
+        let journal = Journal::on(
+            run,
+            &path,
+            file.try_clone().map_err(|why| JournalError::new(&path, why.to_string()))?,
+        )?;
+        let journaled = read(&path)?;
         if journaled.torn > 0 {
             let length = file.metadata().map_err(|why| JournalError::new(&path, why.to_string()))?.len();
             file.set_len(length - journaled.torn as u64)
                 .and_then(|()| file.seek(std::io::SeekFrom::End(0)).map(drop))
                 .map_err(|why| JournalError::new(&path, why.to_string()))?;
         }
-        Ok((Journal::on(run, &path, file)?, journaled))
+        Ok((journal, journaled))
     }
 
     /// Reads the journal of a run.

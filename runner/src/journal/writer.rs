@@ -1,13 +1,14 @@
 //! The one writer of a run's journal: takes all waiting records, appends once, syncs once, then answers all.
 use super::blob;
 use super::record::{Entry, Record};
+use super::seal;
 use super::{JournalError, Synced};
 use crate::engine::batch::{Batch, Prepared};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::sync::{Arc, OnceLock, mpsc};
 use std::time::SystemTime;
 use tokio::sync::oneshot;
 
@@ -15,8 +16,10 @@ use tokio::sync::oneshot;
 #[derive(Clone)]
 pub struct Journal {
     run: String,
+    holder: String,
     path: PathBuf,
     sender: mpsc::Sender<Job>,
+    broken: Arc<OnceLock<String>>,
 }
 
 struct Job {
@@ -29,19 +32,36 @@ impl Journal {
     /// Opens a journal for appending. The thread ends, after a last sync, when all clones are gone.
     ///
     /// # Errors
-    /// [`JournalError`].
+    /// [`JournalError`]; another process that writes it.
     pub(super) fn on(run: &str, path: &Path, file: File) -> Result<Self, JournalError> {
+        match file.try_lock() {
+            Ok(()) | Err(std::fs::TryLockError::Error(_)) => {}
+            Err(std::fs::TryLockError::WouldBlock) => {
+                let why = "another tunerun is writing it: wait until that has ended";
+                return Err(JournalError::new(path, why.to_owned()));
+            }
+        }
         let (sender, receiver) = mpsc::channel();
+        let broken = Arc::default();
+        let holder = format!("{:08x}", rand::random::<u32>());
         std::thread::Builder::new()
             .name("journal".to_owned())
-            .spawn(move || write_all(file, &receiver))
+            .spawn({
+                let broken = Arc::clone(&broken);
+                move || write_all(file, &receiver, &broken)
+            })
             .map_err(|why| JournalError::new(path, why.to_string()))?;
-        Ok(Self { run: run.to_owned(), path: path.to_owned(), sender })
+        Ok(Self { run: run.to_owned(), holder, path: path.to_owned(), sender, broken })
     }
 
     /// The run's name.
     pub fn run(&self) -> &str {
         &self.run
+    }
+
+    /// Who holds the hosts' locks: a word that is this process' alone, since another process may take the same run back.
+    pub fn holder(&self) -> &str {
+        &self.holder
     }
 
     /// Where it lies.
@@ -55,7 +75,7 @@ impl Journal {
     /// [`JournalError`]: the run must stop then.
     pub async fn prepare(&self, batch: Batch, tasks: Vec<(u32, String)>) -> Result<Prepared, JournalError> {
         self.decide(Record::Prepared { batch: batch.clone(), tasks }).await?;
-        Ok(Prepared::after_sync(batch, &self.run, Synced(())))
+        Ok(Prepared::after_sync(batch, &self.run, &self.holder, Synced(())))
     }
 
     /// Records a decision, and waits for the disk.
@@ -68,7 +88,7 @@ impl Journal {
         match wait.await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(why)) => Err(JournalError::new(&self.path, why)),
-            Err(_) => Err(JournalError::new(&self.path, "the writer has ended".to_owned())),
+            Err(_) => Err(self.ended()),
         }
     }
 
@@ -85,13 +105,16 @@ impl Journal {
         record: Record,
         answer: Option<oneshot::Sender<Result<(), String>>>,
     ) -> Result<(), JournalError> {
-        self.sender
-            .send(Job { record, answer })
-            .map_err(|_| JournalError::new(&self.path, "the writer has ended".to_owned()))
+        self.sender.send(Job { record, answer }).map_err(|_| self.ended())
+    }
+
+    fn ended(&self) -> JournalError {
+        let why = self.broken.get().cloned().unwrap_or_else(|| "the writer has ended".to_owned());
+        JournalError::new(&self.path, why)
     }
 }
 
-fn write_all(mut file: File, jobs: &mpsc::Receiver<Job>) {
+fn write_all(mut file: File, jobs: &mpsc::Receiver<Job>, reason: &OnceLock<String>) {
     let mut written = BTreeSet::new();
     let mut broken: Option<String> = None;
     while let Ok(first) = jobs.recv() {
@@ -99,6 +122,9 @@ fn write_all(mut file: File, jobs: &mpsc::Receiver<Job>) {
         waiting.extend(jobs.try_iter());
         if broken.is_none() {
             broken = append(&mut file, &waiting, &mut written).err();
+            if let Some(why) = &broken {
+                let _ = reason.set(why.clone());
+            }
         }
         for job in waiting {
             if let Some(answer) = job.answer {
@@ -133,10 +159,8 @@ fn lines(record: &Record, written: &mut BTreeSet<String>, out: &mut String) -> R
     let mut json = serde_json::to_value(entry).map_err(|why| why.to_string())?;
     for (digest, bytes) in blob::take(&mut json, written) {
         let blob = Entry { at: at.clone(), record: Record::Blob { digest, bytes } };
-        out.push_str(&serde_json::to_string(&blob).map_err(|why| why.to_string())?);
-        out.push('\n');
+        seal::line(&serde_json::to_string(&blob).map_err(|why| why.to_string())?, out);
     }
-    out.push_str(&json.to_string());
-    out.push('\n');
+    seal::line(&json.to_string(), out);
     Ok(())
 }

@@ -52,10 +52,14 @@ fn names(items: &[Item], known: &mut Vec<String>) -> bool {
                 known.extend(task.place.role.iter().map(|role| format!("{} : {name}", role.name)));
             }
         }
-        Item::Include(found) => match &found.body {
-            Some(body) => open |= names(&body.tasks, known),
-            None => include = true,
-        },
+        Item::Include(found) => {
+            known.extend(found.task.name.iter().filter_map(|name| name.as_str().map(str::to_owned)));
+            known.extend(found.task.listen.iter().cloned());
+            match &found.body {
+                Some(body) => open |= names(&body.tasks, known),
+                None => include = true,
+            }
+        }
         Item::Block(_) => {}
     });
     open || include

@@ -45,8 +45,10 @@ fn one(renderer: &Renderer, problem: &Diagnostic) -> String {
     };
     let mut elements: Vec<Element<'_>> = Vec::new();
     if let Some(span) = problem.span.as_ref().filter(|span| span.source.name != COMMAND_LINE) {
-        if span.source.text.is_empty() {
-            elements.push(Origin::path(span.source.name.as_str()).into());
+        if span.source.text.is_empty() || span.source.secret {
+            let origin = Origin::path(span.source.name.as_str());
+            let (line, _) = span.line_column();
+            elements.push(if span.source.secret { origin.line(line).into() } else { origin.into() });
         } else {
             elements.push(snippet(span, problem.label.as_deref()).into());
         }

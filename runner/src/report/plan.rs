@@ -56,23 +56,19 @@ fn runs_only(change: &Change) -> bool {
 
 /// The plans of many hosts: equal ones once. `names` are hosts with their walks.
 pub fn fleet<'a>(hosts: impl IntoIterator<Item = (&'a str, &'a Walked)>, diff: bool, paint: Paint) -> String {
-    let mut classes: BTreeMap<(Sum, String), Vec<(&str, String)>> = BTreeMap::new();
+    let mut classes: BTreeMap<(Sum, String), (Vec<&str>, String)> = BTreeMap::new();
     for (name, walked) in hosts {
         // A host's own name in its files does not make it another class.
         let own = host(walked, diff, paint);
         let text = if own.contains(name) { replaced(&own, name) } else { own.clone() };
-        classes.entry((Sum::of(walked), text)).or_default().push((name, own));
+        classes.entry((Sum::of(walked), text)).or_insert_with(|| (Vec::new(), own)).0.push(name);
     }
     let mut classes: Vec<_> = classes.into_iter().collect();
-    classes.sort_by_key(|(_, hosts)| hosts.len());
+    classes.sort_by_key(|(_, (hosts, _))| hosts.len());
     let mut out = String::new();
-    for ((sum, text), hosts) in &classes {
-        let names: Vec<&str> = hosts.iter().map(|(name, _)| *name).collect();
-        let _ = writeln!(out, "{}", paint.strong(&title(&names, sum)));
-        out.push_str(match hosts.as_slice() {
-            [(_, own)] => own,
-            _ => text,
-        });
+    for ((sum, text), (hosts, own)) in &classes {
+        let _ = writeln!(out, "{}", paint.strong(&title(hosts, sum)));
+        out.push_str(if hosts.len() == 1 { own } else { text });
         out.push('\n');
     }
     out

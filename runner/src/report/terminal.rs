@@ -138,10 +138,10 @@ pub fn end_words(end: HostEnd) -> &'static str {
         HostEnd::Proven => "proven",
         HostEnd::Failed => "failed, its batch taken back",
         HostEnd::FailedHalf => "FAILED, NOT ALL TAKEN BACK",
+        HostEnd::Held => "held by another run, left as it was",
+        HostEnd::Stale => "stale, left as it was",
         HostEnd::Unreachable => "unreachable",
         HostEnd::Skipped => "left out",
         HostEnd::Refused => "known to fail; nothing was changed",
-        HostEnd::Held => "held by another run: not applied",
-        HostEnd::Stale => "stale: not applied, what was planned no longer fits",
     }
 }

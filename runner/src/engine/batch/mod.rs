@@ -1,12 +1,17 @@
 //! Acting on a host: a prepared batch as one script, and what its answer says.
+mod act_text;
 mod back_text;
 mod compare_text;
+mod lock_text;
 mod place;
 mod prepared;
 mod report;
 mod text;
 
-pub use prepared::{Batch, Prepared};
+pub(crate) use lock_text::lock;
+pub use lock_text::{base, logs, mark};
+pub use place::leftovers;
+pub use prepared::{Batch, Prepared, Undoes};
 pub use report::{ActDone, BatchReport, Verdict};
+pub use text::looks;
 pub(crate) use text::{Text, text};
-pub use text::{base, looks};

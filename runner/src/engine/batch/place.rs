@@ -1,7 +1,7 @@
 //! Where new contents wait before they are put in place.
 use super::prepared::Batch;
 use crate::engine::probe::path_word;
-use modules::vocabulary::{Act, Content, HostPath, Image, Seen};
+use modules::vocabulary::{Act, Content, Digest, HostPath, Image, Seen};
 
 /// The waiting place of one step's content.
 #[derive(Clone, Debug)]
@@ -13,6 +13,8 @@ pub(super) struct Place {
     index: usize,
     /// Whether a file is there whose attributes are kept.
     pub existing: bool,
+    /// For a file that comes back to where nothing is: its content, to find what was kept of it with all attributes.
+    pub kept: Option<Digest>,
     /// Whether the target must be written in place: a mount point, or other hard links to it. Not atomic.
     pub in_place: bool,
 }
@@ -34,11 +36,26 @@ pub(super) struct Placing {
     tag: String,
 }
 
+/// The temporary names that a batch may leave beside its targets where it is cut off.
+pub fn leftovers(batch: &Batch, run: &str) -> Vec<HostPath> {
+    let tag = tag(batch, run);
+    let puts = batch.steps.iter().enumerate().filter_map(|(index, folded)| match &folded.step.act {
+        Act::Put { path, image: Image::File { .. } | Image::Link { .. }, .. } => temp(path, &tag, index),
+        _ => None,
+    });
+    puts.collect()
+}
+
+/// What tells the temporary names of one batch of one run from others.
+fn tag(batch: &Batch, run: &str) -> String {
+    let tail: String = run.chars().rev().take(6).collect::<Vec<_>>().into_iter().rev().collect();
+    format!("{tail}-{}", batch.number)
+}
+
 impl Placing {
     /// Finds a place for every step that puts a content.
     pub fn new(batch: &Batch, run: &str) -> Self {
-        let tail: String = run.chars().rev().take(6).collect::<Vec<_>>().into_iter().rev().collect();
-        let tag = format!("{tail}-{}", batch.number);
+        let tag = tag(batch, run);
         let made: Vec<&HostPath> = batch
             .steps
             .iter()
@@ -66,7 +83,12 @@ impl Placing {
                 let in_place = is_file && node.is_some_and(|node| node.mount_point || node.links > 1);
                 let late_folder = made.iter().any(|folder| path.is_within(folder));
                 let beside = (!in_place && !late_folder).then(|| temp(path, &tag, index)).flatten();
-                Some(Place { path: beside, index, existing: is_file && !in_place, in_place })
+                let kept = match content {
+                    Content::Bytes(bytes) if batch.undo && !is_file => Some(bytes.digest()),
+                    Content::Kept(digest) if batch.undo && !is_file => Some(*digest),
+                    _ => None,
+                };
+                Some(Place { path: beside, index, existing: is_file && !in_place, kept, in_place })
             })
             .collect();
         Self { places, tag }

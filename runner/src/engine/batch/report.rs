@@ -2,7 +2,7 @@
 use super::prepared::Batch;
 use super::text::{LOCKED, STALE, UNSTAGED};
 use crate::engine::probe::{Reads, output};
-use crate::transport::shell::Answer;
+use crate::transport::shell::{Answer, Section};
 use modules::vocabulary::{Act, Match, Output, Read, Seen};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -26,6 +26,9 @@ pub struct BatchReport {
     /// Nothing was written since the new contents could not be staged: the host's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unstaged: Option<String>,
+    /// The step whose new content could not be staged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unstaged_step: Option<usize>,
     /// The acts by step; none for those that were not reached.
     #[serde(default)]
     pub acts: Vec<Option<ActDone>>,
@@ -48,6 +51,23 @@ pub enum Verdict {
     Failed(String),
 }
 
+/// Why a content could not be staged: the words of its `validate:`, or the host's.
+fn unstaged_words(answer: &Answer, failed: &Section, step: Option<usize>) -> String {
+    let said = |section: &Section| {
+        let words = [section.stderr.text(), section.stdout.text()].map(|text| text.trim().to_owned());
+        words.into_iter().find(|words| !words.is_empty())
+    };
+    let validated = step.and_then(|step| answer.section(&format!("validate.{step}")));
+    match validated.filter(|section| section.rc != Some(0)) {
+        Some(section) => {
+            let status = section.rc.map_or_else(|| "?".to_owned(), |rc| rc.to_string());
+            let words = said(section).map(|words| format!(": {words}")).unwrap_or_default();
+            format!("`validate` does not accept the new content (status {status}){words}")
+        }
+        None => said(failed).unwrap_or_else(|| format!("{} failed", failed.tag)),
+    }
+}
+
 impl BatchReport {
     /// Takes the answer of a batch's script.
     ///
@@ -68,9 +88,9 @@ impl BatchReport {
             return Ok(Self { stale: Some(stale_words(batch, &what, &found.concat())), ..Self::default() });
         }
         if let Some(section) = answer.sections.iter().find(|section| section.rc == Some(UNSTAGED)) {
-            let words = section.stderr.text().trim().to_owned();
-            let words = if words.is_empty() { format!("{} failed", section.tag) } else { words };
-            return Ok(Self { unstaged: Some(words), ..Self::default() });
+            let step = section.tag.rsplit('.').next().and_then(|number| number.parse().ok());
+            let words = unstaged_words(answer, section, step);
+            return Ok(Self { unstaged: Some(words), unstaged_step: step, ..Self::default() });
         }
         if answer.rc == LOCKED && answer.sections.is_empty() {
             return Err("the script did not begin".to_owned());

@@ -1,12 +1,14 @@
 //! A batch as one piece of shell text, in four phases: stage and keep the ways back, compare all befores, act in order,
 //! look again. Stale anywhere: nothing is written.
+use super::act_text::act;
 use super::back_text;
 use super::compare_text;
+use super::lock_text::lock;
 use super::place::{Place, Placing};
 use super::prepared::{Batch, Prepared};
-use crate::engine::probe::{Reads, call_text, path_word};
+use crate::engine::probe::{Reads, path_word};
 use crate::transport::shell::word::{emit, literal, quote};
-use modules::vocabulary::{Act, Content, HostPath, Image, Match, Meta, Owner, Read, Step};
+use modules::vocabulary::{Act, Back, Content, Digest, HostPath, Image, Match, Meta, Owner, Read, Step};
 use std::fmt::Write as _;
 
 /// Exit status of a script that found something stale, and wrote nothing.
@@ -27,41 +29,34 @@ pub struct Text {
     pub uploads: Vec<(HostPath, usize)>,
 }
 
-/// Where the host keeps what belongs to runs, as shell text: the folder that the inventory names
-/// (`tunerun_state_dir`), else for root one that outlives reboots, for others one below the home folder.
-pub fn base(named: Option<&HostPath>, uid: u32) -> Result<String, String> {
-    match named {
-        Some(path) => path_word(path),
-        None if uid == 0 => Ok("/var/lib/tunerun".to_owned()),
-        None => Ok("\"${HOME:?}\"/.local/state/tunerun".to_owned()),
-    }
-}
-
 /// Makes the text of a batch.
 ///
 /// # Errors
 /// Says which value cannot be brought to a host.
-pub fn text(prepared: &Prepared, base: &str) -> Result<Text, String> {
+pub fn text(prepared: &Prepared, base: &str, root: bool) -> Result<Text, String> {
     let batch = prepared.batch();
     let placing = Placing::new(batch, prepared.run());
     let mut body = String::new();
     head(prepared, &mut body);
+    if root {
+        immutable(batch, &mut body)?;
+    }
     let uploads = stage(batch, &placing, &mut body)?;
     keep(batch, &mut body)?;
-    back_text::write(batch, &mut body)?;
-    sync(&placing, &mut body)?;
+    back_text::write(batch, prepared.run(), &placing, &mut body)?;
+    sync(batch, &placing, &mut body)?;
     compare_text::write(batch, &mut body)?;
     body.push_str(&evidence(batch).text("b.")?);
     for (index, folded) in batch.steps.iter().enumerate() {
-        act(index, &folded.step, &placing, &mut body)?;
+        act(batch, index, &folded.step, &placing, &mut body)?;
     }
     let looks = looks(batch);
-    body.push_str(&looks.text("p.")?);
+    let _ = writeln!(body, "{{ :\n{}}} 9>&-", looks.text("p.")?);
     if batch.last {
         body.push_str("[ $_ok = 0 ] || echo finished > \"$D/mark\"\n");
     }
     body.push_str("[ $_ok = 1 ]\n");
-    Ok(Text { script: locked(&body, prepared.run(), base), looks, uploads })
+    Ok(Text { script: lock(&body, prepared.run(), prepared.holder(), base), looks, uploads })
 }
 
 /// What is looked at right before the acts: what an act must change to prove that it happened.
@@ -78,25 +73,40 @@ pub fn looks(batch: &Batch) -> Reads {
     Reads::new(reads)
 }
 
-/// The lock is taken once a session and kept by descriptor 9, which subshells close: no child inherits it.
-fn locked(body: &str, run: &str, base: &str) -> String {
-    format!(
-        "_b={base}; if [ -z \"$_locked\" ]; then umask 077; mkdir -p \"$_b\" && exec 9>>\"$_b/lock\" && \
-         if flock -n 9; then _locked=1; echo {run} > \"$_b/lock.run\"; fi; umask 022; fi
-if [ -z \"$_locked\" ]; then cat \"$_b/lock.run\"; s locked {LOCKED}; ( exit {LOCKED} ); else (
-{body}) 9>&-; fi\n"
-    )
-}
-
+/// `f SECTION [FILE]` ends the script where nothing was written yet. Shells' builtins call every failed write an "I/O
+/// error": a further write to the file by a program tells the reason.
 fn head(prepared: &Prepared, out: &mut String) {
     let (run, number) = (quote(prepared.run()), prepared.batch().number);
     let _ = writeln!(
         out,
         "D=$_b/{run}; B=$D/{number}; _ok=1; _tmp=; umask 077
-f() {{ s \"$1\" {UNSTAGED}; [ -z \"$_tmp\" ] || eval rm -f -- \"$_tmp\"; exit {UNSTAGED}; }}
+f() {{ [ -z \"$2\" ] || {{ head -c 65536 /dev/zero >> \"$2\"; rm -f -- \"$2\"; }}; s \"$1\" {UNSTAGED}; [ -z \"$_tmp\" ] || eval rm -f -- \"$_tmp\"; exit {UNSTAGED}; }}
 mkdir -p \"$B/before\" || f dir
-[ -s \"$D/mark\" ] || echo open > \"$D/mark\" || f dir"
+IFS= read -r _i < /proc/sys/kernel/random/boot_id; echo \"boot $_i\" > \"$B/log\" || f dir \"$B/log\"
+echo open > \"$D/mark\" || f dir \"$D/mark\""
     );
+}
+
+/// What root may not write is immutable, or its file system is read-only: said before anything is written. The
+/// shell's own test asks the kernel (access(2)), which costs no process.
+fn immutable(batch: &Batch, out: &mut String) -> Result<(), String> {
+    use modules::vocabulary::{Kind, Seen};
+    let there = batch.steps.iter().filter_map(|folded| match (&folded.step.act, &folded.step.before) {
+        (Act::Put { path, .. }, Seen::Node(node)) if matches!(node.kind, Kind::File | Kind::Dir) => {
+            Some(path)
+        }
+        _ => None,
+    });
+    let words = there.map(path_word).collect::<Result<Vec<_>, _>>()?;
+    if !words.is_empty() {
+        let _ = writeln!(
+            out,
+            "for _f in {}; do [ ! -e \"$_f\" ] || [ -w \"$_f\" ] || {{ echo \"$_f cannot be written, not even by root: it is immutable \
+             ('chattr -i' lifts that, 'lsattr' shows it), or its file system is read-only\" >&2; f immutable; }}; done",
+            words.join(" ")
+        );
+    }
+    Ok(())
 }
 
 /// New contents go to temporary files beside their targets, with owner, mode, attributes and label copied first.
@@ -125,7 +135,8 @@ fn stage(batch: &Batch, placing: &Placing, out: &mut String) -> Result<Vec<(Host
             Content::Bytes(bytes) if bytes.as_slice().len() >= crate::transport::shell::word::LARGE => {
                 let Place { path: Some(temp), .. } = place else {
                     return Err(format!(
-                        "{path} is too large to be put where its folder is made in the same batch"
+                        "{path} is too large to be put where its folder is made in the same batch, or where it must be \
+                         written in place (a mount point, or other hard links to it)"
                     ));
                 };
                 uploads.push((temp.clone(), index));
@@ -136,14 +147,32 @@ fn stage(batch: &Batch, placing: &Placing, out: &mut String) -> Result<Vec<(Host
                 }
             }
             Content::Bytes(bytes) => {
-                let _ = writeln!(out, "{} > {temp} || f stage.{index}", emit(bytes.as_slice()));
+                let write = format!("{} > {temp}", emit(bytes.as_slice()));
+                match place.kept {
+                    Some(digest) => {
+                        let kept = path_word(path)?;
+                        let _ = writeln!(
+                            out,
+                            "{}; if [ -n \"$_k\" ]; then cp -a -T -- \"$_k\" {temp}; else {write}; fi || f stage.{index} {temp}",
+                            find_kept(&kept, digest)
+                        );
+                    }
+                    None => {
+                        let _ = writeln!(out, "{write} || f stage.{index} {temp}");
+                    }
+                }
             }
             Content::Kept(digest) => {
-                // What was kept lies in the folder of the batch that changed it first.
                 let kept = path_word(path)?;
+                let copy = match place.kept {
+                    Some(_) => format!("cp -a -T -- \"$_k\" {temp}"),
+                    None => format!("cat \"$_k\" > {temp}"),
+                };
                 let _ = writeln!(
                     out,
-                    "_k=; for _c in \"$D\"/*/before{kept}; do case $(sha256sum < \"$_c\") in {digest}*) _k=$_c;; esac; done; cat \"$_k\" > {temp} || f stage.{index}"
+                    "{}; [ -n \"$_k\" ] || {{ echo 'what was kept of '{kept}' is not in the folder of the run any more' >&2; f stage.{index}; }}; \
+                     {copy} || f stage.{index}",
+                    find_kept(&kept, *digest)
                 );
             }
             Content::Same => {}
@@ -156,15 +185,29 @@ fn stage(batch: &Batch, placing: &Placing, out: &mut String) -> Result<Vec<(Host
             let command = command.replace("%s", &temp);
             let _ = writeln!(
                 out,
-                "( {command} ) </dev/null; _r=$?; s validate.{index} $_r; [ $_r = 0 ] || f stage.{index}"
+                "( {command} ) </dev/null 9>&-; _r=$?; s validate.{index} $_r; [ $_r = 0 ] || f stage.{index}"
             );
         }
     }
     Ok(uploads)
 }
 
+/// Finds what was kept of a path under a digest, in the folder of the batch that changed it first: with all of its
+/// attributes.
+fn find_kept(word: &str, digest: Digest) -> String {
+    format!(
+        "_k=; for _c in \"$D\"/*/before{word}; do [ ! -f \"$_c\" ] || case $(sha256sum < \"$_c\") in {digest}*) _k=$_c;; esac; done"
+    )
+}
+
 /// Mode and owners of a path that is there. What `made` has already is not set again.
-fn meta_text(word: &str, meta: &Meta, made: Option<u32>, or: &str, out: &mut String) -> Result<(), String> {
+pub(super) fn meta_text(
+    word: &str,
+    meta: &Meta,
+    made: Option<u32>,
+    or: &str,
+    out: &mut String,
+) -> Result<(), String> {
     let owner = |owner: &Owner| match owner {
         Owner::Id(id) => Ok(id.to_string()),
         Owner::Name(name) => literal(name.as_bytes()).map_err(|why| format!("an owner {why}")),
@@ -216,133 +259,22 @@ pub(super) fn needs_keeping(step: &Step) -> bool {
     matches!(&step.before, Seen::Node(node) if matches!(node.kind, Kind::File | Kind::Link { .. }))
 }
 
-fn sync(placing: &Placing, out: &mut String) -> Result<(), String> {
+fn sync(batch: &Batch, placing: &Placing, out: &mut String) -> Result<(), String> {
     let mut words = vec!["\"$B/undo.sh\"".to_owned(), "\"$B\"".to_owned()];
+    if batch.number == 1 {
+        words.extend(["\"$D/undo.sh\"".to_owned(), "\"$D\"".to_owned(), "\"$_b\"".to_owned()]);
+    }
+    // What the controller's journal holds by its digest alone lies here and nowhere else.
+    for folded in &batch.steps {
+        let alone = matches!(
+            &folded.step.back,
+            Back::Exactly(Act::Put { image: Image::File { content: Content::Kept(_), .. }, .. })
+        );
+        if let (Some(path), true, true) = (folded.step.path(), alone, needs_keeping(&folded.step)) {
+            words.push(format!("\"$B/before\"{}", path_word(path)?));
+        }
+    }
     words.extend(placing.staged().map(Place::word).collect::<Result<Vec<_>, _>>()?);
     let _ = writeln!(out, "sync -- {} 2>/dev/null || sync", words.join(" "));
     Ok(())
-}
-
-fn act(index: usize, step: &Step, placing: &Placing, out: &mut String) -> Result<(), String> {
-    let mut text = String::new();
-    match &step.act {
-        Act::Put { path, image, .. } => put(index, path, image, step, placing, &mut text)?,
-        Act::Write { path, value } => {
-            let (path, value) =
-                (path_word(path)?, literal(value.as_bytes()).map_err(|why| format!("a value {why}"))?);
-            // The builtin's own words do not tell EINVAL from EIO; a second try by `tee` does, and changes nothing else.
-            let _ = write!(
-                text,
-                "{{ printf %s {value} > {path}; }} 2>/dev/null || printf %s {value} | tee -- {path} >/dev/null"
-            );
-        }
-        Act::Call { row, .. } => text.push_str(&call_text(row)?),
-        Act::Rpc { socket, method, .. } => {
-            return Err(format!("{method} on {socket} must go over its own carrier"));
-        }
-    }
-    let _ = writeln!(
-        out,
-        "if [ $_ok = 1 ]; then echo begun {index} >> \"$B/log\"; umask 022; {text}; _r=$?; umask 077; \
-         echo ended {index} $_r >> \"$B/log\"; s a.{index} $_r; [ $_r = 0 ] || _ok=0; fi"
-    );
-    Ok(())
-}
-
-fn put(
-    index: usize,
-    path: &HostPath,
-    image: &Image,
-    step: &Step,
-    placing: &Placing,
-    out: &mut String,
-) -> Result<(), String> {
-    let word = path_word(path)?;
-    match image {
-        Image::File { content: Content::Same, meta } => {
-            let mut lines = String::new();
-            meta_text(&word, meta, None, "false", &mut lines)?;
-            join_lines(&lines, out);
-        }
-        Image::File { .. } => {
-            let place = placing.of(index).ok_or("a content without a place")?;
-            let temp = place.word()?;
-            match (place.in_place, &place.path) {
-                (true, _) => {
-                    let _ = write!(out, "cat {temp} > {word} && rm -f -- {temp}");
-                    let Image::File { meta, .. } = image else { return Ok(()) };
-                    let mut lines = String::new();
-                    meta_text(&word, meta, None, "false", &mut lines)?;
-                    if !lines.is_empty() {
-                        out.push_str(" && ");
-                        join_lines(&lines, out);
-                    }
-                }
-                (false, Some(_)) => {
-                    let _ = write!(out, "mv -fT -- {temp} {word}");
-                }
-                (false, None) => {
-                    let beside = placing.beside(path, index)?;
-                    let _ = write!(out, "cp -p -- {temp} {beside} && mv -fT -- {beside} {word}");
-                }
-            }
-            if step.before == modules::vocabulary::Seen::Absent {
-                // A new file has the label of its folder; the policy may want another.
-                let _ = write!(
-                    out,
-                    " && {{ [ ! -e /sys/fs/selinux/enforce ] || ! command -v restorecon >/dev/null || restorecon -- {word}; }}"
-                );
-            }
-        }
-        Image::Dir { meta } => {
-            let new = step.before == modules::vocabulary::Seen::Absent;
-            let mode = meta.mode.unwrap_or(0o755);
-            if new {
-                let _ = write!(out, "mkdir -m {mode:04o} -- {word}");
-            }
-            let mut lines = String::new();
-            let rest = if new { Meta { mode: None, ..meta.clone() } } else { meta.clone() };
-            meta_text(&word, &rest, None, "false", &mut lines)?;
-            match (new, lines.is_empty()) {
-                (true, true) => {}
-                (true, false) => {
-                    out.push_str(" && ");
-                    join_lines(&lines, out);
-                }
-                (false, _) => join_lines(&lines, out),
-            }
-        }
-        Image::Link { target } => {
-            let target = literal(target.as_bytes()).map_err(|why| format!("a link {why}"))?;
-            let beside = placing.beside(path, index)?;
-            let _ = write!(out, "ln -s -- {target} {beside} && mv -fT -- {beside} {word}");
-        }
-        Image::Absent => {
-            let moved = matches!(&step.before, modules::vocabulary::Seen::Node(node) if node.kind == modules::vocabulary::Kind::Dir);
-            if moved {
-                let _ = write!(
-                    out,
-                    "mkdir -p \"$D/aside\"{0} && mv -T -- {word} \"$D/aside\"{word}",
-                    parent_word(path)?
-                );
-            } else {
-                let _ = write!(out, "rm -f -- {word}");
-            }
-        }
-        Image::Aside => {
-            let _ = write!(out, "[ ! -e {word} ] && mv -T -- \"$D/aside\"{word} {word}");
-        }
-    }
-    Ok(())
-}
-
-fn parent_word(path: &HostPath) -> Result<String, String> {
-    path.parent().map_or_else(|| Ok("/".to_owned()), |parent| path_word(&parent))
-}
-
-/// Lines of `COMMAND || false` as one list.
-fn join_lines(lines: &str, out: &mut String) {
-    let joined: Vec<&str> = lines.lines().map(|line| line.trim_end_matches(" || false")).collect();
-    out.push_str(if joined.is_empty() { ":" } else { "" });
-    out.push_str(&joined.join(" && "));
 }

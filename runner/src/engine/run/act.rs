@@ -22,6 +22,10 @@ impl HostRun {
         planned: &[Planned],
         group: Group,
     ) -> Result<Result<Applied, HostEnd>, JournalError> {
+        let scene = Arc::clone(&self.scene);
+        let _acts = scene.acts();
+        let links = Arc::clone(&self.links);
+        let _permit = links.permit().await;
         if let Some(delay) = group.delay {
             tokio::time::sleep(Duration::from_secs_f64(delay.clamp(0.0, 86_400.0))).await;
         }
@@ -42,14 +46,17 @@ impl HostRun {
             }
         };
         let late = self.await_goal(&group).await;
-        self.absorb(&batch);
-        self.owed.extend(group.owed.iter().cloned());
-        for activation in &group.owed {
-            journal.note(Record::Owed { host: self.state.name.clone(), activation: activation.clone() })?;
+        if !report.nothing_was_written() {
+            self.absorb(&batch);
+            self.owed.extend(group.owed.iter().cloned());
+            for activation in &group.owed {
+                journal
+                    .note(Record::Owed { host: self.state.name.clone(), activation: activation.clone() })?;
+            }
         }
         self.learn(&group.target, &batch, &report);
         let keys = self.results(planned, &group, &batch, &report, late);
-        let past = Past { batch, report: Some(report) };
+        let past = Past { batch, report: Some(report), ..Past::default() };
         self.past.entry(group.target.clone()).or_default().push(past.clone());
         Ok(Ok(Applied { target: group.target, past, keys }))
     }
@@ -62,11 +69,13 @@ impl HostRun {
         Batch {
             number: self.number(&host),
             host,
+            acting: group.target.user.clone(),
             activations: group.activations.clone(),
             steps,
             verify,
             last: group.last,
             undo: false,
+            undoes: Vec::new(),
             timeout: group.timeout,
         }
     }
@@ -89,6 +98,7 @@ impl HostRun {
             .collect();
         let (host, number) = (batch.host.clone(), batch.number);
         let prepared = journal.prepare(batch.clone(), tasks).await?;
+        let newly = self.marked.insert(group.target.clone());
         let boots = matches!(group.wait.as_ref().map(|wait| &wait.goal), Some(Goal::Boot { .. }));
         let carried = if boots {
             self.boot(&group.target, carrier, prepared, &who, group.wait.as_ref()).await
@@ -100,12 +110,18 @@ impl HostRun {
             Err(error) => {
                 let why = error.diagnostic(&host).message;
                 journal.decide(Record::Lost { host, batch: number, why }).await?;
-                self.past.entry(group.target.clone()).or_default().push(Past { batch, report: None });
+                self.past.entry(group.target.clone()).or_default().push(Past { batch, ..Past::default() });
                 return self.broken(journal, &error, true).await.map(Err);
             }
         };
         journal.note(Record::Done { host: host.clone(), batch: number, report: report.clone() })?;
-        if let Some(problem) = unwritten(&report, &host) {
+        let proven = |index: usize| report.verdict(&batch, index) == Verdict::Proven;
+        if (newly && report.locked.is_some()) || (batch.last && (0..batch.steps.len()).all(proven)) {
+            self.marked.remove(&group.target);
+        }
+        if report.unstaged_step.is_none()
+            && let Some(problem) = unwritten(&report, &host)
+        {
             self.trouble(Some(&planned[group.members[0]]), problem);
             return Ok(Err(match (&report.locked, &report.stale) {
                 (Some(run), _) if !run.is_empty() => HostEnd::Held,
@@ -201,6 +217,7 @@ impl HostRun {
                     continue;
                 }
                 match report.verdict(batch, index) {
+                    _ if report.unstaged_step == Some(index) => error = error.or(report.unstaged.clone()),
                     Verdict::Proven => {}
                     Verdict::NotReached => reached = false,
                     Verdict::Failed(words) => error = error.or(Some(words)),
@@ -216,7 +233,9 @@ impl HostRun {
             }
             let tries = self.state.ran.get(&task.key).map_or(0, |ran| ran.tries) + 1;
             let changed = !change.steps.is_empty();
-            let ran = Ran { result: change.result.clone(), answer, changed, error, tries, ..Ran::default() };
+            let (result, secret) = (change.result.clone(), task.secret);
+            let claims = change.steps.iter().map(|step| step.claim.clone()).collect();
+            let ran = Ran { result, answer, changed, error, tries, secret, claims, ..Ran::default() };
             self.state.ran.insert(task.key.clone(), ran);
             keys.push(task.key.clone());
         }

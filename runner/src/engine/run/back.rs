@@ -1,15 +1,12 @@
 //! Taking back what a host's batches did.
 use super::{Applied, HostError, HostRun};
 use crate::diagnostic::Diagnostic;
-use crate::engine::batch::{Batch, BatchReport, Verdict};
-use crate::engine::carrier::Carrier;
+use crate::engine::batch::{Batch, BatchReport};
+use crate::engine::recovery::{Undoing, undo_on};
 use crate::engine::target::Target;
-use crate::engine::undo::{Past, activation_step, way_back};
-use crate::engine::walk::Planned;
-use crate::journal::{HostEnd, Journal, JournalError, Record};
+use crate::engine::undo::Past;
+use crate::journal::{HostEnd, Journal, JournalError};
 use crate::report::event::Event;
-use modules::vocabulary::{Read, Seen, TaskId};
-use std::collections::{BTreeMap, BTreeSet};
 
 impl HostRun {
     /// A batch that failed is taken back at once.
@@ -17,12 +14,27 @@ impl HostRun {
         &mut self,
         journal: &Journal,
         applied: Applied,
-        task: &Planned,
+        title: String,
         problem: Box<Diagnostic>,
+        handled: bool,
     ) -> Result<HostEnd, JournalError> {
-        let title = Some(task.title.clone());
+        let title = Some(title);
         self.tell(Event::Trouble { host: self.state.name.clone(), title, problem: *problem });
-        let Applied { target, past, .. } = applied;
+        let Applied { target, past, keys } = applied;
+        for key in keys {
+            if let Some(ran) = self.state.ran.get_mut(&key) {
+                ran.undone = true;
+            }
+        }
+        let goes_back = |folded: &modules::fold::Folded| {
+            !matches!(
+                folded.step.back,
+                modules::vocabulary::Back::None { .. } | modules::vocabulary::Back::Nothing
+            )
+        };
+        if handled && !past.batch.steps.iter().any(goes_back) {
+            return Ok(HostEnd::Failed);
+        }
         let end = self.undo(journal, &target, std::slice::from_ref(&past)).await?;
         if let Some(all) = self.past.get_mut(&target) {
             all.retain(|other| other.batch.number != past.batch.number);
@@ -46,8 +58,19 @@ impl HostRun {
             }
         };
         let who = self.state.known.get(target).and_then(|known| known.who.clone()).unwrap_or_default();
-        let number = self.number(&target.host);
-        let undone = undo_on(&carrier, journal, &target.host, &who, past, number, &[]).await;
+        let cut_off: Vec<&Batch> =
+            past.iter().filter(|past| past.report.is_none()).map(|past| &past.batch).collect();
+        let undoing = Undoing {
+            host: &target.host,
+            who: &who,
+            acting: &target.user,
+            past,
+            cut_off: &cut_off,
+            number: self.state.batches.get(&target.host).copied().unwrap_or_default(),
+            force: &[],
+            pending: &[],
+        };
+        let undone = undo_on(&carrier, journal, undoing).await;
         let undone = match undone {
             Ok(undone) => undone,
             Err(HostError::Journal(error)) => return Err(error),
@@ -57,7 +80,8 @@ impl HostRun {
                 return Ok(HostEnd::FailedHalf);
             }
         };
-        if let Some((batch, report)) = &undone.done {
+        self.state.batches.insert(target.host.clone(), undone.number);
+        for (batch, report) in &undone.done {
             self.learn(target, batch, report);
         }
         let complete = undone.left.is_empty();
@@ -98,7 +122,7 @@ impl HostRun {
 }
 
 /// Why nothing of a batch was written.
-pub(super) fn unwritten(report: &BatchReport, host: &str) -> Option<Diagnostic> {
+pub(in crate::engine) fn unwritten(report: &BatchReport, host: &str) -> Option<Diagnostic> {
     if report.locked.as_deref() == Some("") {
         return Some(
             Diagnostic::error(format!("{host} has no folder that runs can be recorded in"), None)
@@ -122,76 +146,4 @@ pub(super) fn unwritten(report: &BatchReport, host: &str) -> Option<Diagnostic> 
         Diagnostic::error(format!("the new contents could not be staged: {words}"), None)
             .help("nothing was written; mend what the host says and start again")
     })
-}
-
-/// What an undo did on a host.
-#[derive(Debug, Default)]
-pub struct UndoneOn {
-    /// How many steps went back.
-    pub steps: usize,
-    /// What was left alone or cannot go back, in words.
-    pub left: Vec<String>,
-    /// What stays though all went back as near as possible.
-    pub stays: Vec<String>,
-    /// The batch that went back, and what came of it.
-    pub done: Option<(Batch, BatchReport)>,
-}
-
-/// Takes batches of one host back, newest first: looks, prepares, acts, proves.
-///
-/// # Errors
-/// [`HostError`].
-pub async fn undo_on(
-    carrier: &Carrier,
-    journal: &Journal,
-    host: &str,
-    who: &modules::vocabulary::Identity,
-    past: &[Past],
-    number: u32,
-    force: &[String],
-) -> Result<UndoneOn, HostError> {
-    let looks: BTreeSet<Read> = past.iter().flat_map(Past::looks).cloned().collect();
-    let now: BTreeMap<Read, Seen> =
-        carrier.look(&looks.into_iter().collect::<Vec<_>>()).await.map_err(HostError::Carrier)?;
-    let back = way_back(past, now, who, force);
-    let mut undone = UndoneOn { left: back.conflicts, stays: back.stays, ..UndoneOn::default() };
-    undone.left.extend(back.stuck);
-    if back.steps.is_empty() && back.activations.is_empty() {
-        return Ok(undone);
-    }
-    let mut steps = back.steps;
-    undone.steps = steps.len();
-    for step in back.activations.iter().filter_map(activation_step) {
-        steps.push(modules::fold::Folded { tasks: vec![TaskId(u32::MAX)], step });
-    }
-    let batch = Batch {
-        host: host.to_owned(),
-        number,
-        steps,
-        activations: back.activations,
-        verify: Vec::new(),
-        last: true,
-        undo: true,
-        timeout: None,
-    };
-    let prepared = journal.prepare(batch.clone(), Vec::new()).await.map_err(HostError::Journal)?;
-    let report = carrier.carry_out(prepared, who).await.map_err(HostError::Carrier)?;
-    let record = Record::Done { host: host.to_owned(), batch: number, report: report.clone() };
-    journal.note(record).map_err(HostError::Journal)?;
-    if let Some(problem) = unwritten(&report, host) {
-        undone.left.push(problem.message);
-        undone.steps = 0;
-        return Ok(undone);
-    }
-    for index in 0..batch.steps.len() {
-        match report.verdict(&batch, index) {
-            Verdict::Proven => {}
-            Verdict::NotReached => {
-                undone.left.push(format!("{}: not reached", batch.steps[index].step.claim))
-            }
-            Verdict::Failed(words) => undone.left.push(words),
-        }
-    }
-    undone.done = Some((batch, report));
-    Ok(undone)
 }

@@ -7,7 +7,9 @@ use crate::engine::undo::activation_step;
 use crate::journal::{HostEnd, Journal, JournalError, Record};
 use crate::report::event::Event;
 use modules::fold::fold;
-use modules::vocabulary::{Activation, TaskId};
+use modules::vocabulary::{Act, Activation, Back, Read, Step, TaskId};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 impl HostRun {
     /// Ends the host's part: restarts that are owed are done, the rest is told.
@@ -19,12 +21,74 @@ impl HostRun {
         if end == HostEnd::Proven && !self.restarts(journal).await? {
             end = HostEnd::Failed;
         }
+        if end == HostEnd::Proven && self.past.values().any(|past| !past.is_empty()) && !self.proven().await {
+            end = HostEnd::Failed;
+        }
+        self.unmark(journal, end).await;
         let owed: Vec<String> = self.owed.iter().map(activation_words).collect();
         let why = (end != HostEnd::Proven).then(|| "see the events above".to_owned());
         let tally = self.links.tally(&self.state.name).await;
         journal.note(Record::HostEnded { host: self.state.name.clone(), end, why, tally })?;
         self.tell(Event::HostEnded { host: self.state.name.clone(), end, counts: self.counts, tally, owed });
         Ok(end)
+    }
+
+    /// A part that ended in order leaves no mark of an open run, whichever batch was its last.
+    async fn unmark(&mut self, journal: &Journal, end: HostEnd) {
+        if matches!(end, HostEnd::FailedHalf | HostEnd::Unreachable) {
+            return;
+        }
+        for target in std::mem::take(&mut self.marked) {
+            let who = self.state.known.get(&target).and_then(|known| known.who.clone()).unwrap_or_default();
+            if let Ok(carrier) = self.links.carrier(&self.scene, &target).await {
+                // Where it stays, the next run asks for a resume, which does no harm.
+                let _ = carrier.mark(journal.run(), &who, "finished").await;
+            }
+        }
+    }
+
+    /// Asks the last task of each claim again on what is there now: it must plan nothing.
+    async fn proven(&mut self) -> bool {
+        self.state.proving = true;
+        self.forget_what_commands_may_change();
+        let last = self.scene.playbook.plays.len().saturating_sub(1);
+        let walked = self.plan(last).await;
+        self.state.proving = false;
+        match walked {
+            Ok(walked) => {
+                let fine = walked.unproven.is_empty();
+                walked.unproven.into_iter().for_each(|problem| self.trouble(None, problem));
+                fine
+            }
+            Err(error) => {
+                let problem = error.diagnostic(&self.state.name);
+                self.trouble(None, problem);
+                false
+            }
+        }
+    }
+
+    /// Commands spoil what they declare; at the end it is looked whether that was all. One whose author says that it
+    /// changes nothing has no way back, and is believed.
+    fn forget_what_commands_may_change(&mut self) {
+        let is_command = |step: &Step| match &step.act {
+            Act::Call { row, .. } => {
+                step.back != Back::Nothing && matches!(row.name.as_str(), "shell" | "command" | "script")
+            }
+            _ => false,
+        };
+        let steps = || self.past.values().flatten().flat_map(|past| &past.batch.steps);
+        if !steps().any(|folded| is_command(&folded.step)) {
+            return;
+        }
+        let looks: BTreeSet<Read> = steps().filter_map(|folded| folded.step.look.clone()).collect();
+        for known in self.state.known.values_mut() {
+            Arc::make_mut(&mut known.seen).retain(|read, _| {
+                let same =
+                    |look: &Read| look == read || (read.path().is_some() && look.path() == read.path());
+                !looks.iter().any(same)
+            });
+        }
     }
 
     pub(super) async fn restarts(&mut self, journal: &Journal) -> Result<bool, JournalError> {
@@ -40,11 +104,13 @@ impl HostRun {
         let batch = Batch {
             host: target.host.clone(),
             number: self.number(&target.host),
+            acting: target.user.clone(),
             steps: fold(steps),
             activations: units.clone(),
             verify: Vec::new(),
             last: true,
             undo: false,
+            undoes: Vec::new(),
             timeout: None,
         };
         let who = self.state.known.get(&target).and_then(|known| known.who.clone()).unwrap_or_default();

@@ -4,13 +4,13 @@ mod back;
 mod end;
 mod waiting;
 
-pub use back::{UndoneOn, undo_on};
+pub(in crate::engine) use back::unwritten;
 pub use end::activation_words;
 
 use super::carrier::CarrierError;
 use super::links::{Links, Unreachable};
 use super::next::{Next, next};
-use super::target::{HostState, Target};
+use super::target::{Acting, HostState, Target};
 use super::undo::Past;
 use super::walk::{Planned, Ran, Scene, Verdict as Judged, Walked, What, walk};
 use crate::diagnostic::Diagnostic;
@@ -48,6 +48,10 @@ impl HostError {
         match self {
             Self::Unreachable(unreachable) => unreachable.diagnostic(host),
             Self::Carrier(CarrierError::Link(error)) => error.to_diagnostic(),
+            Self::Carrier(error @ CarrierError::Held(_)) => {
+                Diagnostic::error(format!("{host}: {error}"), None)
+                    .help("wait until that has ended, then start again; nothing was written here")
+            }
             Self::Carrier(error) => Diagnostic::error(format!("{host}: {error}"), None),
             Self::Unsettled => {
                 Diagnostic::error(format!("{host}: the plan is not settled after {ROUNDS} looks"), None)
@@ -85,6 +89,10 @@ pub struct HostRun {
     pub refused: Option<HostEnd>,
     /// What judges each task of a batch before the batch is prepared.
     pub review: Option<Review>,
+    /// Who held its lock when it was first looked at.
+    pub held: Option<String>,
+    /// Where the mark of an open run stands.
+    marked: BTreeSet<Target>,
     counts: Counts,
     told: HashSet<String>,
     past: HashMap<Target, Vec<Past>>,
@@ -112,6 +120,8 @@ impl HostRun {
             open_runs: BTreeSet::new(),
             refused: None,
             review: None,
+            held: None,
+            marked: BTreeSet::new(),
             counts: Counts::default(),
             told: HashSet::new(),
             past: HashMap::new(),
@@ -134,6 +144,7 @@ impl HostRun {
         for _ in 0..ROUNDS {
             let walked = walk(&self.scene, &mut self.state, last);
             if walked.wanted.values().all(Vec::is_empty) {
+                self.meet(&walked).await?;
                 return Ok(walked);
             }
             for (target, reads) in walked.wanted {
@@ -143,20 +154,55 @@ impl HostRun {
         Err(HostError::Unsettled)
     }
 
-    async fn look(&mut self, target: &Target, reads: Vec<Read>) -> Result<(), HostError> {
+    /// Whoever is acted on was met before, though nothing had to be read: who acts there, and which runs are open.
+    async fn meet(&mut self, walked: &Walked) -> Result<(), HostError> {
+        let acts = walked.planned.iter().filter(|task| matches!(task.what, What::Change(_)));
+        let targets: BTreeSet<&Target> = acts.map(|task| &task.target).collect();
+        for target in targets {
+            if self.state.known.get(target).is_none_or(|known| known.who.is_none()) {
+                self.look(target, Vec::new()).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn look(&mut self, target: &Target, mut reads: Vec<Read>) -> Result<(), HostError> {
+        let own = target.host == self.state.name;
+        // What another host has looked up of a third one is not looked up again.
+        let _turn = if own { None } else { Some(self.links.turn(&target.host).await) };
+        if !own
+            && target.user == Acting::Login
+            && let Some(shared) = self.scene.known(&target.host)
+        {
+            let known = self.state.known.entry(target.clone()).or_default();
+            known.who = known.who.take().or(shared.who);
+            known.learn(shared.seen.iter().map(|(read, seen)| (read.clone(), seen.clone())));
+            reads.retain(|read| !known.seen.contains_key(read));
+            if reads.is_empty() {
+                return Ok(());
+            }
+        }
+        let _permit = self.links.permit().await;
         let carrier = self.links.carrier(&self.scene, target).await.map_err(HostError::Unreachable)?;
         let known = self.state.known.entry(target.clone()).or_default();
         if known.who.is_some() {
             let seen = carrier.look(&reads).await.map_err(HostError::Carrier)?;
             known.learn(seen);
+            if target.user == Acting::Login {
+                self.scene.tell_known(&target.host, known);
+            }
             return Ok(());
         }
         let (greeting, seen) = carrier.greet(&reads).await.map_err(HostError::Carrier)?;
         known.who = Some(greeting.who);
         known.learn(seen);
+        if target.user == Acting::Login {
+            self.scene.tell_known(&target.host, known);
+        }
         self.greeted = true;
         if target.host == self.state.name {
             self.open_runs.extend(greeting.open_runs);
+            self.held = self.held.take().or(greeting.held);
         }
         Ok(())
     }
@@ -166,6 +212,16 @@ impl HostRun {
     /// # Errors
     /// [`HostError::Journal`]: the run must stop. All else is told and becomes an end.
     pub async fn apply(&mut self, journal: &Journal, last: usize) -> Result<Option<HostEnd>, JournalError> {
+        let end = self.applied(journal, last).await;
+        match &end {
+            Ok(None) => {}
+            _ => self.scene.leave(&self.state.name),
+        }
+        self.scene.arrive(&self.state.name, last, u32::MAX);
+        end
+    }
+
+    async fn applied(&mut self, journal: &Journal, last: usize) -> Result<Option<HostEnd>, JournalError> {
         let mut applied: Option<Applied> = None;
         loop {
             let walked = match self.plan(last).await {
@@ -174,12 +230,11 @@ impl HostRun {
                 Err(error) => return self.broken(journal, &error, applied.is_some()).await.map(Some),
             };
             if let Some(batch) = applied.take()
-                && let Some((task, problem)) = judged_bad(&walked.planned, &batch.keys)
+                && let Some((task, problem, handled)) = judged_bad(&walked.planned, &batch.keys)
             {
-                let keys = batch.keys.clone();
-                let end = self.take_back(journal, batch, task, problem).await?;
-                let handled = !matches!(next(&walked.planned), Next::Failed { .. });
-                if end == HostEnd::FailedHalf || !handled {
+                let (title, keys) = (task.title.clone(), batch.keys.clone());
+                let end = self.take_back(journal, batch, title, problem, handled).await?;
+                if !handled {
                     // What the batch changed is no more: it is not told as changed.
                     let first = walked.planned.iter().position(|task| keys.contains(&task.key));
                     self.tell_rest(&walked.planned, first.unwrap_or(0));
@@ -216,6 +271,11 @@ impl HostRun {
                         self.trouble(Some(&walked.planned[at]), problem);
                         return Ok(Some(HostEnd::Stale));
                     }
+                    let first = &walked.planned[group.members[0]];
+                    if !self.in_step(first).await {
+                        self.tell_rest(&walked.planned, group.members[0]);
+                        return Ok(Some(HostEnd::Skipped));
+                    }
                     self.freeze(&walked.planned[..group.end]);
                     self.tell_rest(&walked.planned, group.members[0]);
                     match self.act(journal, &walked.planned, *group).await? {
@@ -251,7 +311,7 @@ impl HostRun {
                     };
                     let changed = result.get("changed").and_then(serde_json::Value::as_bool).unwrap_or(false);
                     let verdict = Some(Judged { result: result.clone(), changed, failed: false });
-                    Ran { result: result.clone(), sets, verdict, ..Ran::default() }
+                    Ran { result: result.clone(), sets, verdict, secret: task.secret, ..Ran::default() }
                 }
                 _ => continue,
             };
@@ -294,17 +354,29 @@ impl HostRun {
     }
 }
 
-/// The failure of a task of the last batch.
-fn judged_bad<'a>(planned: &'a [Planned], keys: &[String]) -> Option<(&'a Planned, Box<Diagnostic>)> {
+/// The failure of a task of the last batch, and whether the playbook handles it.
+fn judged_bad<'a>(planned: &'a [Planned], keys: &[String]) -> Option<(&'a Planned, Box<Diagnostic>, bool)> {
     planned.iter().filter(|task| keys.contains(&task.key)).find_map(|task| match &task.what {
-        What::Failed(problem) => Some((task, problem.clone())),
-        What::Done { failed: true, .. } => Some((
-            task,
-            Box::new(Diagnostic::error(
-                format!("`{}` failed; the playbook handles that", task.title),
-                task.span.clone(),
-            )),
-        )),
+        What::Failed(problem) => Some((task, problem.clone(), false)),
+        // What is held until `always` or forced handlers are over is told then.
+        What::Done { failed: true, .. } if held(planned, &task.key) => {
+            let words = format!("`{}` failed; what runs in any case comes first", task.title);
+            Some((task, Box::new(Diagnostic::warning(words, None)), true))
+        }
+        What::Done { failed: true, .. } => {
+            let words = match &task.failure {
+                Some(problem) => problem.message.clone(),
+                None => "it failed".to_owned(),
+            };
+            let span = (!task.secret).then(|| task.span.clone());
+            let mut problem = Diagnostic::warning(words, span);
+            problem.notes.push("the playbook handles this failure".to_owned());
+            Some((task, Box::new(problem), true))
+        }
         _ => None,
     })
+}
+
+fn held(planned: &[Planned], key: &str) -> bool {
+    planned.iter().any(|task| task.key.strip_suffix('!') == Some(key))
 }

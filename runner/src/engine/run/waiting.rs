@@ -14,6 +14,9 @@ use std::time::{Duration, Instant};
 /// What is another one after each boot (random(4)).
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
+/// How long a host waits for others while none of them acts.
+const IDLE: Duration = Duration::from_secs(20);
+
 fn seconds(count: u32) -> Duration {
     Duration::from_secs(u64::from(count))
 }
@@ -45,10 +48,14 @@ impl HostRun {
         true
     }
 
-    /// A task waits for another host's `run_once` result. Bounded: hosts that fail never bring it.
+    /// A task waits for another host's `run_once` result or variable, as long as some host acts.
     pub(super) async fn wait_for_others(&mut self, task: &Planned, on: &str) -> bool {
-        for _ in 0..3000 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
+        let mut idle = Duration::ZERO;
+        let mut pause = Duration::from_millis(10);
+        while idle < IDLE {
+            tokio::time::sleep(pause).await;
+            idle = if self.scene.is_anyone_acting() { Duration::ZERO } else { idle + pause };
+            pause = (pause * 3 / 2).min(Duration::from_millis(500));
             let Ok(walked) = self.plan(task.play).await else { return false };
             if !matches!(next(&walked.planned), Next::Stuck { .. }) {
                 return true;
@@ -58,6 +65,30 @@ impl HostRun {
             Diagnostic::error(format!("this cannot be decided: it waits for {on}"), task.span.clone());
         self.trouble(Some(task), problem);
         false
+    }
+
+    /// With `any_errors_fatal` and `max_fail_percentage` hosts wait for one another before each task. False: so many
+    /// have failed that this one stops too.
+    pub(super) async fn in_step(&mut self, task: &Planned) -> bool {
+        if self.scene.bears(task.play).is_none() {
+            return true;
+        }
+        let batch = self.scene.batch_of(task.play, self.state.id);
+        self.scene.arrive(&self.state.name, task.play, task.task);
+        let mut pause = Duration::from_millis(5);
+        while !self.scene.have_arrived(&batch, task.play, task.task) {
+            tokio::time::sleep(pause).await;
+            pause = (pause * 3 / 2).min(Duration::from_millis(200));
+        }
+        if self.scene.is_lost(task.play, &batch) {
+            let words = format!("`{}` and what follows is not begun: other hosts have failed", task.title);
+            let problem = Diagnostic::warning(words, task.span.clone())
+                .help("`any_errors_fatal` or `max_fail_percentage` of the play says so");
+            let (host, title) = (self.state.name.clone(), Some(task.title.clone()));
+            self.tell(crate::report::event::Event::Trouble { host, title, problem });
+            return false;
+        }
+        true
     }
 
     /// Waits for what the last task of a batch waits for. Gives why it was not met.

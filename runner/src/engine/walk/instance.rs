@@ -21,6 +21,8 @@ pub(super) struct Inst {
     pub changed: Option<bool>,
     /// Why it failed.
     pub failed: Option<Box<Diagnostic>>,
+    /// Whether it is a mistake in what was written: so it is told with all others, and nothing is begun.
+    pub mistake: bool,
     /// Whether the failure is ignored.
     pub ignored: bool,
     /// Whether it was left out.
@@ -39,6 +41,7 @@ impl Inst {
             result,
             changed: Some(changed),
             failed: None,
+            mistake: false,
             ignored: false,
             skipped: false,
             secret: false,
@@ -85,6 +88,7 @@ impl Walker<'_> {
         }
         let mut tries = 0;
         if let Some(ran) = self.state.ran.get(key).cloned() {
+            frame.secret |= ran.secret;
             match self.replayed(&frame, ran) {
                 Replayed::Done(inst) => return Ok(*inst),
                 Replayed::Again(tried) => tries = tried,
@@ -150,16 +154,38 @@ impl Walker<'_> {
         match unknown {
             Unknown::Late(on) => self.late(frame, &on),
             Unknown::Fact(name) => {
-                let login = self.login();
-                let reads = {
-                    let facts = self.facts.get(&login).unwrap_or_else(|| empty());
-                    modules::setup::fact_reads(&name, facts)
-                };
-                self.out.want(&login, reads);
+                self.want_fact(&name);
                 self.late(frame, &format!("the fact `{name}`"))
             }
-            Unknown::Wrong(problem) => self.failed(frame, *problem),
+            Unknown::Undefined(problem) => match self.live.open.clone() {
+                Some(on) => self.late(frame, &on),
+                None => self.mistaken(frame, *problem),
+            },
+            Unknown::Wrong(problem) => self.mistaken(frame, *problem),
         }
+    }
+
+    fn mistaken(&mut self, frame: &Frame<'_>, problem: Diagnostic) -> Inst {
+        Inst { mistake: true, ..self.failed(frame, problem) }
+    }
+
+    /// Asks for what a fact is made from, of this host or, by its mark, of another one.
+    pub(super) fn want_fact(&mut self, name: &str) {
+        let (target, name) = match name.split_once(super::hostvars::OF) {
+            Some((host, name)) => (Target { host: host.to_owned(), user: Acting::Login }, name),
+            None => (self.login(), name),
+        };
+        let shared = self.scene.known(&target.host);
+        if !self.state.known.contains_key(&target)
+            && let Some(known) = shared
+        {
+            self.facts.insert(target.clone(), known.facts());
+        }
+        let reads = {
+            let facts = self.facts.get(&target).unwrap_or_else(|| empty());
+            modules::setup::fact_reads(name, facts)
+        };
+        self.out.want(&target, reads);
     }
 
     fn late(&mut self, frame: &Frame<'_>, on: &str) -> Inst {
@@ -170,11 +196,12 @@ impl Walker<'_> {
 
     pub(super) fn failed(&mut self, frame: &Frame<'_>, problem: Diagnostic) -> Inst {
         let problem = if frame.secret {
-            Diagnostic {
-                message: "this task failed; its words are hidden by `no_log`".into(),
-                notes: Vec::new(),
-                ..problem
-            }
+            // Not even its lines in the playbook: the secret may be written there.
+            let place = problem.span.as_ref().map(|span| format!(" at {span}")).unwrap_or_default();
+            Diagnostic::error(
+                format!("the task{place} failed; its words are hidden, a secret is in it"),
+                None,
+            )
         } else {
             problem
         };
@@ -185,6 +212,9 @@ impl Walker<'_> {
             What::Failed(problem.clone())
         };
         self.planned_in(frame, what);
+        if let Some(planned) = self.out.planned.last_mut().filter(|_| frame.ignored) {
+            planned.failure = Some(problem.clone());
+        }
         let result = json!({"changed": false, "failed": true, "msg": problem.message});
         Inst {
             failed: Some(problem),
@@ -276,7 +306,12 @@ impl Walker<'_> {
             called.planner.plan(facts)
         };
         match planned {
-            Ok(change) => self.changed(frame, change, tries),
+            Ok(change) => {
+                if change.answer.is_none() && change.wait.is_none() {
+                    self.keep(&frame, called.planner, Vec::new());
+                }
+                self.changed(frame, change, tries)
+            }
             Err(Stop::Unread(reads)) => {
                 self.out.want(&frame.target.clone(), reads);
                 self.late(&frame, "the host is looked at")
@@ -292,7 +327,7 @@ impl Walker<'_> {
                 let span = node.map_or(&frame.task.action.span, |node| &node.span);
                 let mut problem = Diagnostic::error(refusal.why, span.clone());
                 problem.help = refusal.way_out;
-                self.failed(&frame, problem)
+                self.mistaken(&frame, problem)
             }
         }
     }
@@ -310,6 +345,14 @@ impl Walker<'_> {
         }
         if change.is_empty() && change.wait.is_none() {
             return self.unchanged(frame, change);
+        }
+        match self
+            .scope(Some(frame.task), frame.locals.clone())
+            .flag(frame.task.settings.check_mode.as_ref(), false)
+        {
+            Ok(false) => {}
+            Ok(true) => return self.only_checked(frame, change),
+            Err(unknown) => return self.unknown_in(&frame, unknown),
         }
         if let Some(row) = self.probe(&frame, &change) {
             return self.probed(frame, row, &change);
@@ -345,6 +388,19 @@ impl Walker<'_> {
                 timeout.and_then(|seconds| u64::try_from(seconds).ok()).filter(|seconds| *seconds > 0);
         }
         Inst { secret: frame.secret, changed, ..Inst::pending(Json::Object(result)) }
+    }
+
+    /// `check_mode: true` on the task: what it would do is said and not done.
+    fn only_checked(&mut self, frame: Frame<'_>, change: Change) -> Inst {
+        if change.answer.is_some() {
+            let (key, label, target) = (frame.key.clone(), frame.label.clone(), frame.target.clone());
+            return self.skipped(frame.task, &key, label, &target, "`check_mode: true`".to_owned());
+        }
+        let result = Json::Object(result_of(&change.result, !change.steps.is_empty(), false));
+        let mut notes = change.notes;
+        notes.push("would change; `check_mode: true` keeps it as it is".to_owned());
+        self.planned_in(&frame, What::Same { result: result.clone(), notes });
+        Inst { secret: frame.secret, ..Inst::known(result, true) }
     }
 
     fn delay(&self, frame: &Frame<'_>) -> Option<f64> {
@@ -408,7 +464,11 @@ impl Walker<'_> {
                     verdict.result.get(name).and_then(Json::as_str).unwrap_or_default().to_owned()
                 };
                 let words = [said("msg"), said("stderr"), said("stdout")];
-                words.into_iter().find(|words| !words.is_empty()).unwrap_or_else(|| "it failed".to_owned())
+                let status = verdict.result.get("rc").and_then(Json::as_i64);
+                words.into_iter().find(|words| !words.is_empty()).unwrap_or_else(|| match status {
+                    Some(status) => format!("it ended with status {status}"),
+                    None => "it failed".to_owned(),
+                })
             }
         };
         let mut problem = Diagnostic::error(words, frame.task.action.span.clone());
@@ -497,7 +557,10 @@ impl Walker<'_> {
             Ok(verdict) if verdict.failed => self.failed_by(&frame, verdict, None),
             Ok(verdict) => {
                 let (result, changed) = (verdict.result.clone(), verdict.changed);
-                self.state.ran.insert(frame.key.clone(), Ran { verdict: Some(verdict), ..ran });
+                self.state.ran.insert(
+                    frame.key.clone(),
+                    Ran { verdict: Some(verdict), probed: true, secret: frame.secret, ..ran },
+                );
                 self.planned_in(&frame, What::Probed { result: result.clone() });
                 Inst { secret: frame.secret, ..Inst::known(result, changed) }
             }
@@ -534,20 +597,49 @@ impl Walker<'_> {
                 Err(inst) => return Replayed::Done(inst),
             }
         }
-        for (name, value, secret) in &ran.sets {
-            let var = Var::seen(value.clone());
-            self.live.made.insert(name.clone(), if *secret { var.secret() } else { var });
-        }
+        self.take(frame.task, &ran.sets);
         ran.verdict = Some(verdict.clone());
-        let (sets, error) = (ran.sets.clone(), ran.error.clone());
+        let (sets, error, probed) = (ran.sets.clone(), ran.error.clone(), ran.probed);
+        let (claims, answer, undone) = (ran.claims.clone(), ran.answer.clone(), ran.undone);
         self.state.ran.insert(frame.key.clone(), ran);
         if verdict.failed {
             return Replayed::Done(Box::new(self.failed_by(frame, verdict, error.as_deref())));
         }
-        self.changes |= verdict.changed;
-        self.planned_in(frame, What::Done { changed: verdict.changed, failed: false });
+        if self.state.proving && !probed && !undone && answer.is_none() && !self.prove(frame, claims) {
+            return Replayed::Done(Box::new(self.unknown_in(frame, Unknown::Late("its proof".to_owned()))));
+        }
+        if probed {
+            self.planned_in(frame, What::Probed { result: verdict.result.clone() });
+        } else {
+            self.changes |= verdict.changed;
+            self.planned_in(frame, What::Done { changed: verdict.changed, failed: false });
+        }
         let inst = Inst { secret: frame.secret, sets, ..Inst::known(verdict.result, verdict.changed) };
         Replayed::Done(Box::new(inst))
+    }
+
+    /// Keeps a task that was done, to ask it again on what is there now. False where its arguments need a fact first.
+    fn prove(&mut self, frame: &Frame<'_>, claims: Vec<modules::vocabulary::Claim>) -> bool {
+        let Some(entry) = modules::find(&frame.task.action.module) else { return true };
+        let Ok(target) = self.target(frame) else { return true };
+        let scope = self.scope(Some(frame.task), frame.locals.clone());
+        if scope.flag(frame.task.settings.check_mode.as_ref(), false).unwrap_or(true) {
+            return true;
+        }
+        let called = self.scope(Some(frame.task), frame.locals.clone()).called(frame.task, entry);
+        match called {
+            Ok(called) => {
+                let frame = Frame { target, locals: Vec::new(), key: String::new(), label: None, ..*frame };
+                self.keep(&frame, called.planner, claims);
+                true
+            }
+            Err(Unknown::Fact(name)) => {
+                self.want_fact(&name);
+                false
+            }
+            // What it was asked with is gone: its own look in the batch is its proof.
+            Err(_) => true,
+        }
     }
 
     /// Whether the tries are over: the goal is met, or it is given up.
@@ -561,7 +653,7 @@ impl Walker<'_> {
             let (fixed, template) = match &frame.task.retries {
                 Some(crate::playbook::Setting::Fixed(count)) => (Some(*count as f64), None),
                 Some(crate::playbook::Setting::Template(node)) => (None, Some(&**node)),
-                None => (Some(3.0), None),
+                None => (Some(2.0), None),
             };
             (scope.all(&frame.task.until), scope.number(fixed, template))
         };
@@ -578,6 +670,11 @@ impl Walker<'_> {
                 );
                 let mut inst = self.failed(frame, problem);
                 inst.result = verdict.result.clone();
+                if let Some(result) = inst.result.as_object_mut() {
+                    // As in Ansible: the retries, not the tries.
+                    result.insert("attempts".into(), json!(ran.tries.saturating_sub(1).max(1)));
+                    result.insert("failed".into(), json!(true));
+                }
                 Err(Box::new(inst))
             }
             (Err(unknown), _) | (_, Err(unknown)) => Err(Box::new(self.unknown_in(frame, unknown))),
@@ -613,6 +710,7 @@ impl Walker<'_> {
             delay: None,
             secret,
             timeout: None,
+            failure: None,
             what,
         };
         self.order += 1;

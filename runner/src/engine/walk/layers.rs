@@ -5,7 +5,8 @@ use crate::yaml::{Data, Node, UNSAFE_KEY, VAULT_KEY};
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-type Layer = Arc<HashMap<String, Var>>;
+/// The variables of one mapping.
+pub(super) type Layer = Arc<HashMap<String, Var>>;
 
 /// The mappings that were turned so far, by the node that they were written as. Nodes live as long as the playbook.
 pub struct Layers {

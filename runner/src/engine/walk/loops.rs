@@ -87,11 +87,13 @@ impl Scope<'_> {
             LoopKind::Subelements => subelements(list(over)).map_err(|why| wrong(&why)),
             LoopKind::Fileglob => Ok(self.scene.globbed(&task.place, &texts(list(over)))),
             LoopKind::FirstFound => {
+                let skip = skips(&over);
                 let names = first_found_names(over);
                 match names.iter().find_map(|name| {
                     self.scene.found(&task.place, &["files", "templates", "tasks", "vars"], name)
                 }) {
                     Some(path) => Ok(vec![json!(path)]),
+                    None if skip => Ok(Vec::new()),
                     None => Err(wrong(&format!("none of these files was found: {}", names.join(", ")))),
                 }
             }
@@ -231,6 +233,19 @@ fn subelements(parts: Vec<Json>) -> Result<Vec<Json>, String> {
         }
     }
     Ok(pairs)
+}
+
+/// Whether finding nothing is fine: `skip: true`.
+fn skips(over: &Json) -> bool {
+    match over {
+        Json::Object(map) => match map.get("skip") {
+            Some(Json::Bool(skip)) => *skip,
+            Some(Json::String(text)) => crate::playbook::boolean(text) == Some(true),
+            _ => false,
+        },
+        Json::Array(items) => items.iter().any(skips),
+        _ => false,
+    }
 }
 
 fn first_found_names(over: Json) -> Vec<String> {

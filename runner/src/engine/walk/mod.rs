@@ -4,6 +4,11 @@
 //! each look and after each batch, always from the start: so a plan, a check and a run are the same code.
 mod args;
 mod decide;
+mod fights;
+mod flush;
+mod hosts;
+mod hostvars;
+mod includes;
 mod instance;
 mod items;
 mod layers;
@@ -13,8 +18,10 @@ mod scene;
 mod scope;
 mod setting;
 mod sources;
+mod turns;
 mod words;
 
+pub use hosts::{Acts, Chosen, Select};
 pub use items::walk;
 pub use outcome::{Key, Planned, Ran, Verdict, Walked, What};
 pub use scene::{Asked, Once, Scene};

@@ -2,7 +2,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::engine::target::Target;
 use crate::source::Span;
-use modules::vocabulary::{Change, Output, Read};
+use modules::vocabulary::{Change, Claim, Output, Read};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
@@ -41,6 +41,8 @@ pub struct Planned {
     pub secret: bool,
     /// How long the host may work on it, in seconds.
     pub timeout: Option<u64>,
+    /// The failure that was ignored or handled, where it failed.
+    pub failure: Option<Box<Diagnostic>>,
     /// What it comes to.
     pub what: What,
 }
@@ -110,6 +112,12 @@ pub struct Ran {
     pub error: Option<String>,
     /// Why it was left out.
     pub skipped: Option<String>,
+    /// Whether it was asked while planning.
+    pub probed: bool,
+    /// Whether a secret was in its arguments: so one is in its result.
+    pub secret: bool,
+    /// The things that it changed.
+    pub claims: Vec<Claim>,
     /// Variables that it sets.
     pub sets: Vec<(String, Json, bool)>,
     /// How often it was tried.
@@ -140,6 +148,8 @@ pub struct Walked {
     pub wanted: BTreeMap<Target, Vec<Read>>,
     /// Whether the host's part ends with a failure that nothing handles.
     pub failed: Option<Diagnostic>,
+    /// Where the run is proven at its end: what is not as a task asked for.
+    pub unproven: Vec<Diagnostic>,
 }
 
 impl Walked {

@@ -1,12 +1,15 @@
 //! What all hosts of a run share: playbook, inventory, variables, and what finished tasks made.
-use super::layers::Layers;
-use super::scope::Hostvars;
+use super::hosts::{Roll, Select};
+use super::hostvars::Hostvars;
+use super::layers::{Layer, Layers};
+use crate::engine::target::{Known, Target};
 use crate::inventory::{HostId, Inventory};
 use crate::playbook::{Loader, Playbook, Selection, TaskId};
 use crate::template::{Json, Templates, Var};
 use crate::vault::Password;
+use modules::vocabulary::Facts;
 use serde_json::json;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 /// What was asked for when the run was started.
@@ -30,6 +33,8 @@ pub struct Asked {
     pub declared_only: bool,
     /// Passwords of the vault.
     pub passwords: Arc<Vec<Password>>,
+    /// Chooses the hosts of the plays again, where tasks may add hosts or groups.
+    pub select: Option<Select>,
 }
 
 /// What all hosts of a run share.
@@ -52,8 +57,8 @@ pub struct Scene {
     pub(super) diff: bool,
     pub(super) no_probes: bool,
     pub(super) declared_only: bool,
-    /// The hosts of each play, in order.
-    pub plays: Vec<Vec<HostId>>,
+    pub(super) files: Mutex<HashMap<String, Layer>>,
+    pub(super) select: Option<Select>,
     pub(super) shared: Arc<Shared>,
 }
 
@@ -62,7 +67,10 @@ pub struct Shared {
     inventory: RwLock<Inventory>,
     layers: Layers,
     made: RwLock<HashMap<String, HashMap<String, Var>>>,
+    given: RwLock<HashMap<String, HashMap<String, Var>>>,
+    known: RwLock<HashMap<String, Known>>,
     once: Mutex<HashMap<String, Once>>,
+    pub(super) roll: Roll,
 }
 
 /// The result of a task that runs on one host for all.
@@ -91,7 +99,10 @@ impl Scene {
             inventory: RwLock::new(inventory),
             layers: Layers::new(Arc::clone(&asked.passwords)),
             made: RwLock::default(),
+            given: RwLock::default(),
+            known: RwLock::default(),
             once: Mutex::default(),
+            roll: Roll::new(plays),
         };
         Self {
             playbook,
@@ -108,7 +119,8 @@ impl Scene {
             diff: asked.diff,
             no_probes: asked.no_probes,
             declared_only: asked.declared_only,
-            plays,
+            select: asked.select,
+            files: Mutex::default(),
             shared: Arc::new(shared),
         }
     }
@@ -144,21 +156,10 @@ impl Scene {
         Json::Object(groups.collect())
     }
 
-    pub(super) fn play_hosts(&self, play: usize) -> Vec<String> {
-        let inventory = self.inventory();
-        let hosts = self.plays.get(play).map_or(&[][..], Vec::as_slice);
-        hosts.iter().map(|host| inventory.host_name(*host).to_owned()).collect()
-    }
-
-    pub(super) fn hostvars(&self, _play: usize) -> Hostvars {
+    pub(super) fn hostvars(&self, own: &BTreeMap<Target, Facts>) -> Hostvars {
         let inventory = self.inventory();
         let hosts = inventory.hosts().map(|host| (inventory.host_name(host).to_owned(), host)).collect();
-        Hostvars { hosts, shared: Arc::clone(&self.shared) }
-    }
-
-    /// Variables of `vars_files` whose names are templates: loaded when a host's play begins.
-    pub(super) fn late_vars_files(&self, _play: usize, _host: &str, _name: &str) -> Option<Var> {
-        None
+        Hostvars { hosts, shared: Arc::clone(&self.shared), own: own.clone() }
     }
 
     /// Publishes what tasks of a host made, for `hostvars`.
@@ -167,12 +168,16 @@ impl Scene {
         all.insert(host.to_owned(), made);
     }
 
-    /// The host that runs a `run_once` task, and its result once known. The first that asks runs it.
-    pub(super) fn once(&self, key: &str, host: &str) -> Once {
+    /// The host that runs a `run_once` task, and its result once known: the first of the batch that takes part.
+    pub(super) fn once(&self, key: &str, batch: &[HostId], host: &str) -> Once {
         let mut once = self.shared.once.lock().unwrap_or_else(PoisonError::into_inner);
-        once.entry(key.to_owned())
-            .or_insert_with(|| Once { host: host.to_owned(), result: None, sets: Vec::new() })
-            .clone()
+        if let Some(known) = once.get(key).filter(|known| known.result.is_some()) {
+            return known.clone();
+        }
+        let host = self.living(batch).into_iter().next().unwrap_or_else(|| host.to_owned());
+        let new = Once { host, result: None, sets: Vec::new() };
+        once.insert(key.to_owned(), new.clone());
+        new
     }
 
     /// Publishes the result of a `run_once` task.
@@ -185,7 +190,38 @@ impl Scene {
     }
 }
 
+impl Scene {
+    /// Gives a host a variable that a task delegated to it has set (`delegate_facts`).
+    pub(super) fn give(&self, host: &str, name: &str, var: Var) {
+        let mut given = self.shared.given.write().unwrap_or_else(PoisonError::into_inner);
+        given.entry(host.to_owned()).or_default().insert(name.to_owned(), var);
+    }
+
+    /// What was seen of a host, for other hosts.
+    pub fn known(&self, host: &str) -> Option<Known> {
+        self.shared.known.read().unwrap_or_else(PoisonError::into_inner).get(host).cloned()
+    }
+
+    /// Publishes what was seen of a host.
+    pub fn tell_known(&self, host: &str, known: &Known) {
+        let mut all = self.shared.known.write().unwrap_or_else(PoisonError::into_inner);
+        all.insert(host.to_owned(), known.clone());
+    }
+}
+
 impl Shared {
+    /// What a task delegated to a host has set for it.
+    pub(super) fn given(&self, host: &str, name: &str) -> Option<Var> {
+        let given = self.given.read().unwrap_or_else(PoisonError::into_inner);
+        given.get(host)?.get(name).cloned()
+    }
+
+    /// Facts of a host as it was seen last.
+    pub(super) fn facts(&self, host: &str) -> Option<Facts> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.get(host).map(Known::facts)
+    }
+
     pub(super) fn inventory_var(&self, host: HostId, name: &str) -> Option<Var> {
         let inventory = self.inventory.read().unwrap_or_else(PoisonError::into_inner);
         inventory.var(host, name).map(|var| self.var(var))
@@ -194,7 +230,20 @@ impl Shared {
     fn var(&self, var: &crate::inventory::InventoryVar) -> Var {
         let mut turned = self.layers.of_json(var.value.clone());
         turned.trusted &= var.trusted;
+        turned.secret |= var.origin.source.secret;
         turned.at(var.origin.clone())
+    }
+
+    /// `group_names` and `groups` of a host.
+    pub(super) fn group_var(&self, host: HostId, name: &str) -> Option<Var> {
+        if name != "group_names" {
+            return None;
+        }
+        let inventory = self.inventory.read().unwrap_or_else(PoisonError::into_inner);
+        let mut groups: Vec<String> = inventory.groups_of(host).into_iter().map(str::to_owned).collect();
+        groups.retain(|group| group != "all");
+        groups.sort();
+        Some(Var::seen(json!(groups)))
     }
 
     pub(super) fn made(&self, host: &str, name: &str) -> Option<Var> {

@@ -1,13 +1,12 @@
 //! The variables that a task sees, in Ansible's order of precedence, looked up one name at a time.
 use super::layers::Layers;
 use super::scene::Scene;
-use crate::engine::target::HostState;
-use crate::inventory::HostId;
+use crate::engine::target::{HostState, Target};
 use crate::playbook::{LayerKind, Play, Role, Task};
 use crate::template::{Json, Var, Vars, late, unread_fact};
 use modules::vocabulary::{Facts, Stop};
 use serde_json::json;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Variables that tasks made, from the highest rank to the lowest.
@@ -19,6 +18,10 @@ pub struct Live {
     pub included: HashMap<String, Var>,
     /// What `package_facts`, `service_facts` and their kin gathered: parts of `ansible_facts`.
     pub gathered: HashMap<String, Var>,
+    /// The files of `vars_files` that are found only when the play begins, by their place in the list.
+    pub(super) files: HashMap<usize, super::layers::Layer>,
+    /// Names may be set by this task, of which not even that is known.
+    pub(super) open: Option<String>,
     /// Variables of public `include_role`s.
     pub roles: Vec<Arc<Role>>,
 }
@@ -37,6 +40,7 @@ pub struct Scope<'w> {
     pub(super) locals: Vec<(String, Var)>,
     pub(super) live: &'w Live,
     pub(super) facts: &'w Facts,
+    pub(super) all_facts: &'w BTreeMap<Target, Facts>,
 }
 
 impl Scope<'_> {
@@ -60,11 +64,13 @@ impl Scope<'_> {
     }
 
     fn play_vars(&self, name: &str) -> Option<Var> {
-        let files = self.play.vars_files.iter().rev().filter_map(|file| file.loaded.as_ref());
+        let files = self.play.vars_files.iter().enumerate().rev();
         files
-            .filter_map(|(_, vars)| self.layers().get(vars, name))
+            .filter_map(|(at, file)| match &file.loaded {
+                Some((_, vars)) => self.layers().get(vars, name),
+                None => self.live.files.get(&at)?.get(name).cloned(),
+            })
             .next()
-            .or_else(|| self.scene.late_vars_files(self.play_number, &self.host.name, name))
             .or_else(|| self.scene.prompts.get(name).cloned())
             .or_else(|| self.play.vars.as_ref().and_then(|vars| self.layers().get(vars, name)))
     }
@@ -83,9 +89,17 @@ impl Scope<'_> {
                 seen(json!(groups))
             }
             "groups" => Some(Var::seen(scene.groups())),
-            "hostvars" => Some(Var::scope(Arc::new(scene.hostvars(self.play_number)))),
-            "ansible_play_hosts" | "ansible_play_hosts_all" | "ansible_play_batch" | "play_hosts" => {
-                seen(json!(scene.play_hosts(self.play_number)))
+            "hostvars" => Some(Var::scope(Arc::new(scene.hostvars(self.all_facts)))),
+            "ansible_play_hosts_all" => seen(json!(scene.play_hosts(self.play_number))),
+            "ansible_play_hosts" => {
+                let chosen = scene.chosen();
+                seen(json!(scene.living(chosen.get(self.play_number).map_or(&[], Vec::as_slice))))
+            }
+            "ansible_play_batch" | "play_hosts" => {
+                seen(json!(scene.living(&scene.batch_of(self.play_number, self.host.id))))
+            }
+            "ansible_play_role_names" | "role_names" => {
+                seen(json!(self.play.roles.iter().map(|role| &role.name).collect::<Vec<_>>()))
             }
             "ansible_play_name" => seen(json!(self.play.name)),
             "playbook_dir" => seen(json!(scene.playbook_dir)),
@@ -144,6 +158,7 @@ impl Vars for Scope<'_> {
             .or_else(|| self.layer(&[LayerKind::IncludeParams], name))
             .or_else(|| self.layer(&[LayerKind::RoleParams], name))
             .or_else(|| self.live.made.get(name).cloned())
+            .or_else(|| self.scene.shared.given(&self.host.name, name))
             .or_else(|| self.live.included.get(name).cloned())
             .or_else(|| self.layer(&[LayerKind::Task, LayerKind::Block], name))
             .or_else(|| {
@@ -184,16 +199,25 @@ impl Vars for Scope<'_> {
 /// `ansible_NAME` as a fact: its value, or a mark that it has not been read yet.
 fn fact(name: &str, facts: &Facts) -> Option<Var> {
     let name = name.strip_prefix("ansible_")?;
+    is_fact(name).then(|| fact_var(name, facts))?
+}
+
+/// Whether a name may be that of a fact, without `ansible_`.
+pub(super) fn is_fact(name: &str) -> bool {
     // Every other name may be that of a network card; only what looks like one is, so that no connection variable is.
     const CARDS: [&str; 9] = ["eth", "en", "ib", "bond", "br", "team", "lo", "veth", "vlan"];
     let is_known = modules::setup::FACTS.iter().any(|fact| fact.name == name);
-    (is_known || CARDS.iter().any(|card| name.starts_with(card))).then(|| fact_var(name, facts))?
+    is_known || CARDS.iter().any(|card| name.starts_with(card))
 }
 
 fn fact_var(name: &str, facts: &Facts) -> Option<Var> {
+    fact_of(name, facts, name)
+}
+
+pub(super) fn fact_of(name: &str, facts: &Facts, mark: &str) -> Option<Var> {
     match modules::setup::fact_value(name, facts) {
         Ok(value) => Some(Var::seen(value)),
-        Err(Stop::Unread(_)) => Some(Var::seen(unread_fact(name))),
+        Err(Stop::Unread(_)) => Some(Var::seen(unread_fact(mark))),
         Err(Stop::Late(_)) => {
             Some(Var::seen(late(&format!("an earlier task (it may change the fact `{name}`)"))))
         }
@@ -215,46 +239,5 @@ impl Vars for FactScope {
 
     fn names(&self) -> Vec<String> {
         modules::setup::FACTS.iter().map(|fact| fact.name.to_owned()).collect()
-    }
-}
-
-/// `hostvars`: the variables of other hosts, as far as the inventory and the finished tasks make them.
-pub struct Hostvars {
-    pub(super) hosts: HashMap<String, HostId>,
-    pub(super) shared: Arc<super::scene::Shared>,
-}
-
-impl Vars for Hostvars {
-    fn get(&self, name: &str) -> Option<Var> {
-        let id = *self.hosts.get(name)?;
-        Some(Var::scope(Arc::new(OtherHost { name: name.to_owned(), id, shared: Arc::clone(&self.shared) })))
-    }
-
-    fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = self.hosts.keys().cloned().collect();
-        names.sort();
-        names
-    }
-}
-
-struct OtherHost {
-    name: String,
-    id: HostId,
-    shared: Arc<super::scene::Shared>,
-}
-
-impl Vars for OtherHost {
-    fn get(&self, name: &str) -> Option<Var> {
-        if name == "inventory_hostname" {
-            return Some(Var::seen(json!(self.name)));
-        }
-        self.shared
-            .made(&self.name, name)
-            .or_else(|| self.shared.inventory_var(self.id, name))
-            .or_else(|| (name == "ansible_host").then(|| Var::seen(json!(self.name))))
-    }
-
-    fn names(&self) -> Vec<String> {
-        self.shared.names(&self.name, self.id)
     }
 }

@@ -14,6 +14,8 @@ pub(super) enum Unknown {
     Fact(String),
     /// It is wrong.
     Wrong(Box<Diagnostic>),
+    /// It reads a name that nobody has set.
+    Undefined(Box<Diagnostic>),
 }
 
 impl Unknown {
@@ -22,6 +24,7 @@ impl Unknown {
         match &fault.kind {
             crate::template::Kind::Late { on } => Self::Late(on.clone()),
             crate::template::Kind::NeedFact { name } => Self::Fact(name.clone()),
+            crate::template::Kind::Undefined { .. } => Self::Undefined(Box::new(fault.diagnostic(&at.span))),
             _ => Self::Wrong(Box::new(fault.diagnostic(&at.span))),
         }
     }

@@ -136,7 +136,10 @@ impl Scope<'_> {
                     let span = crate::source::Span::new(&source, 0, source.text.len());
                     let mut problem = fault.diagnostic(&span);
                     problem.notes.push(format!("in the template that {} uses", task.action.span));
-                    Unknown::Wrong(Box::new(problem))
+                    match fault.kind {
+                        crate::template::Kind::Undefined { .. } => Unknown::Undefined(Box::new(problem)),
+                        _ => Unknown::Wrong(Box::new(problem)),
+                    }
                 }
             })?;
         brought.insert("content".into(), rendered.value);

@@ -6,7 +6,6 @@ use super::setting::{Unknown, text_of};
 use crate::diagnostic::Diagnostic;
 use crate::inventory::InventoryVar;
 use crate::playbook::Files as _;
-use crate::source::Source;
 use crate::template::{Json, Var};
 use serde_json::{Map, json};
 
@@ -107,12 +106,14 @@ impl Walker<'_> {
             }
             Said::Sets(pairs) => {
                 let facts: Map<String, Json> = pairs.iter().cloned().collect();
-                for (name, value) in &pairs {
-                    let var = Var::seen(value.clone());
-                    self.live.made.insert(name.clone(), if secret { var.secret() } else { var });
+                let sets: Vec<_> = pairs.into_iter().map(|(name, value)| (name, value, secret)).collect();
+                self.take(frame.task, &sets);
+                let mut inst = self.fine(frame, json!({ "ansible_facts": facts }), sets, None);
+                inst.secret |= secret;
+                if let Some(planned) = self.out.planned.last_mut() {
+                    planned.secret |= secret;
                 }
-                let sets = pairs.into_iter().map(|(name, value)| (name, value, secret)).collect();
-                Ok(self.fine(frame, json!({ "ansible_facts": facts }), sets, None))
+                Ok(inst)
             }
             Said::Waits(seconds, prompt) => {
                 self.planned_in(frame, What::Pause { seconds, prompt });
@@ -158,6 +159,7 @@ impl Walker<'_> {
             result,
             changed: Some(false),
             failed: None,
+            mistake: false,
             ignored: false,
             skipped: false,
             secret: false,
@@ -171,6 +173,10 @@ impl Walker<'_> {
             Json::String(text) => text.clone(),
             other => serde_json::to_string_pretty(other).unwrap_or_default(),
         };
+        let verbosity = given.get("verbosity").and_then(text_of).and_then(|text| text.parse::<u32>().ok());
+        if verbosity.is_some_and(|verbosity| verbosity > 0) {
+            return Ok(Said::Fine(json!({"skipped": true})));
+        }
         if let Some(msg) = given.get("msg") {
             return Ok(Said::Text(text(msg)));
         }
@@ -179,7 +185,13 @@ impl Walker<'_> {
         };
         let scope = self.scope(Some(frame.task), frame.locals.clone());
         let name = given.get("var").and_then(text_of).unwrap_or_default();
-        let found = scope.templates().expression(&name, &scope).map_err(|fault| Unknown::of(&fault, node))?;
+        let found = match scope.templates().expression(&name, &scope) {
+            Ok(found) => found,
+            Err(fault) if matches!(fault.kind, crate::template::Kind::Undefined { .. }) => {
+                return Ok(Said::Text(format!("{name}: VARIABLE IS NOT DEFINED!")));
+            }
+            Err(fault) => return Err(Unknown::of(&fault, node)),
+        };
         if found.secret {
             return Ok(Said::Text(format!("{name}: (hidden: a secret is in it)")));
         }
@@ -243,44 +255,27 @@ impl Walker<'_> {
         };
         let under = given.get("name").and_then(text_of);
         let mut all = Map::new();
+        let mut hidden = false;
         for file in files {
-            let text = self.plain(&file).map_err(&wrong)?;
-            let node = crate::yaml::parse_one(&Source::new(file.clone(), text))
-                .map_err(|mut problems| Unknown::Wrong(Box::new(problems.swap_remove(0))))?;
-            if node.is_null() {
-                continue;
-            }
-            if node.as_map().is_none() {
-                return Err(wrong(format!(
-                    "{file} must hold a mapping of variables; it holds {}",
-                    node.kind()
-                )));
-            }
-            for (key, value) in node.entries() {
-                let var = self.scene.layers.var(value);
+            let layer = self.scene.variables_of(&file).map_err(|problem| match problem.span {
+                Some(_) => Unknown::Wrong(problem),
+                None => wrong(problem.message),
+            })?;
+            for (name, var) in layer.iter() {
+                hidden |= var.secret;
                 if let crate::template::Held::Data(value) = &var.held {
-                    all.insert(key.key_text().into_owned(), (**value).clone());
+                    all.insert(name.clone(), (**value).clone());
                 }
                 if under.is_none() {
-                    self.live.included.insert(key.key_text().into_owned(), var);
+                    self.live.included.insert(name.clone(), var.clone());
                 }
             }
         }
         if let Some(name) = under {
-            self.live.included.insert(name, Var::written(Json::Object(all.clone())));
+            let var = Var::written(Json::Object(all.clone()));
+            self.live.included.insert(name, if hidden { var.secret() } else { var });
         }
         Ok(Said::Fine(json!({ "ansible_facts": all })))
-    }
-
-    /// A file's text, the vault opened.
-    fn plain(&self, path: &str) -> Result<String, String> {
-        let text = crate::playbook::Disk.read(path).map_err(|why| format!("{path} cannot be read: {why}"))?;
-        if !crate::vault::is_vault(&text) {
-            return Ok(text);
-        }
-        let plain = crate::vault::decrypt(&text, &self.scene.passwords)
-            .map_err(|why| format!("{path} is encrypted and cannot be opened: {why}"))?;
-        String::from_utf8(plain.to_vec()).map_err(|_| format!("{path} holds what is not UTF-8"))
     }
 
     fn add_host(&mut self, frame: &Frame<'_>, given: &Map<String, Json>) -> Result<Said, Unknown> {
@@ -345,8 +340,7 @@ impl Walker<'_> {
                 let play = self.current();
                 Said::Goes(self.flush(play))
             }
-            "end_play" | "end_batch" => Said::Goes(Flow::EndPlay),
-            "end_host" => Said::Goes(Flow::EndHost),
+            "end_play" | "end_batch" | "end_host" => Said::Goes(Flow::EndPlay),
             "noop" | "clear_facts" | "clear_host_errors" | "refresh_inventory" | "reset_connection" => {
                 Said::Goes(Flow::Go)
             }

@@ -1,0 +1,54 @@
+//! The host's lock, the mark of an open run and the marks of acts, as shell text.
+use super::prepared::Batch;
+use super::text::LOCKED;
+use crate::engine::probe::path_word;
+use crate::transport::shell::word::quote;
+use modules::vocabulary::HostPath;
+use std::fmt::Write as _;
+
+/// Where the host keeps what belongs to runs, as shell text: the folder that the inventory names
+/// (`tunerun_state_dir`), else for root one that outlives reboots, for others one below the home folder.
+pub fn base(named: Option<&HostPath>, uid: u32) -> Result<String, String> {
+    match named {
+        Some(path) => path_word(path),
+        None if uid == 0 => Ok("/var/lib/tunerun".to_owned()),
+        None => Ok("\"${HOME:?}\"/.local/state/tunerun".to_owned()),
+    }
+}
+
+/// Takes the lock once a session, by descriptor 9, and runs `body` in a subshell that keeps it: where the session's
+/// shell is killed, a script that still runs holds it on. Acts close it for their children. Where another session of
+/// the same holder has it, that counts. Else section `locked` says who has it.
+pub(crate) fn lock(body: &str, run: &str, holder: &str, base: &str) -> String {
+    let (run, holder) = (quote(run), quote(holder));
+    format!(
+        "_b={base}; if [ -z \"$_locked\" ]; then _who=; umask 077; mkdir -p \"$_b\" && exec 9>>\"$_b/lock\" && \
+         if flock -n 9; then _locked=1; echo {run} {holder} \"${{SSH_CONNECTION%% *}}\" > \"$_b/lock.run\"; \
+         else IFS=' ' read -r _r _h _who < \"$_b/lock.run\"; [ \"$_h\" != {holder} ] || _locked=1; fi; umask 022; fi
+if [ -z \"$_locked\" ]; then printf '%s' \"$_r${{_who:+, which came from $_who}}\"; s locked {LOCKED}; ( exit {LOCKED} ); else (
+{body}); fi\n"
+    )
+}
+
+/// Prints the acts' marks of all batches of a run in section `log`, and takes away what batches that were cut off
+/// left beside their targets.
+pub fn logs(run: &str, cut_off: &[&Batch]) -> Result<String, String> {
+    let mut text = format!(
+        "D=$_b/{}; for _f in \"$D\"/*/log; do [ -f \"$_f\" ] || continue; _n=${{_f%/log}}; printf 'batch %s\\n' \"${{_n##*/}}\"; \
+         while IFS= read -r _l; do printf '%s\\n' \"$_l\"; done < \"$_f\"; done
+IFS= read -r _i < /proc/sys/kernel/random/boot_id; printf 'now %s\\n' \"$_i\"; s log 0\n",
+        quote(run)
+    );
+    let names = cut_off.iter().flat_map(|batch| super::leftovers(batch, run));
+    let words: Vec<String> = names.map(|path| path_word(&path)).collect::<Result<_, _>>()?;
+    if !words.is_empty() {
+        let _ = writeln!(text, "rm -f -- {}", words.join(" "));
+    }
+    Ok(text)
+}
+
+/// Writes the run's mark, where the host has a folder of the run: `open` stops later runs.
+pub fn mark(base: &str, run: &str, word: &str) -> String {
+    let run = quote(run);
+    format!("_b={base}; [ ! -d \"$_b\"/{run} ] || echo {word} > \"$_b\"/{run}/mark")
+}

@@ -1,0 +1,262 @@
+//! Taking back what a run did on a host: the lock first, then a look, then the steps, then what they call for.
+use super::batch::{Batch, BatchReport, Verdict};
+use super::carrier::Carrier;
+use super::run::{HostError, unwritten};
+use super::target::Acting;
+use super::undo::{Past, activation_step, in_order, way_back};
+use crate::journal::{Journal, Journaled, Record};
+use modules::fold::Folded;
+use modules::vocabulary::{Activation, Identity, Read, TaskId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a journal holds of one host.
+#[derive(Clone, Debug, Default)]
+pub struct HostPast {
+    /// Its batches in order, those that took something back left out.
+    pub past: Vec<Past>,
+    /// All batches of which it is not known what came of them.
+    pub cut_off: Vec<Batch>,
+    /// The highest batch number.
+    pub number: u32,
+    /// Activations that an earlier undo called for and did not come to.
+    pub pending: Vec<(Acting, Activation)>,
+    /// Activations that the run itself left owed.
+    pub owed: BTreeSet<Activation>,
+    /// How it was reached: `user@address:port`.
+    pub address: String,
+    /// As whom the run acted, where no batch says it.
+    pub acting: Acting,
+}
+
+/// The batches of a run by host.
+pub fn by_host(journaled: &Journaled) -> BTreeMap<String, HostPast> {
+    let mut hosts: BTreeMap<String, HostPast> = BTreeMap::new();
+    for entry in &journaled.entries {
+        match &entry.record {
+            Record::Host { host, acting, address, .. } => {
+                let host = hosts.entry(host.clone()).or_default();
+                host.acting = serde_json::from_value(acting.clone()).unwrap_or_default();
+                host.address.clone_from(address);
+            }
+            Record::Prepared { batch, .. } => hosts.entry(batch.host.clone()).or_default().prepared(batch),
+            Record::Done { host, batch, report } => {
+                hosts.entry(host.clone()).or_default().done(*batch, report);
+            }
+            Record::Owed { host, activation } => {
+                hosts.entry(host.clone()).or_default().owed.insert(activation.clone());
+            }
+            Record::Activated { host, activation, .. } => {
+                hosts.entry(host.clone()).or_default().owed.remove(activation);
+            }
+            _ => {}
+        }
+    }
+    hosts
+}
+
+impl HostPast {
+    fn prepared(&mut self, batch: &Batch) {
+        self.number = self.number.max(batch.number);
+        self.cut_off.push(batch.clone());
+        if batch.undo {
+            let called = batch.activations.iter().map(|called| (batch.acting.clone(), called.clone()));
+            self.pending.extend(called);
+        } else {
+            self.past.push(Past { batch: batch.clone(), ..Past::default() });
+        }
+    }
+
+    fn done(&mut self, number: u32, report: &BatchReport) {
+        let Some(at) = self.cut_off.iter().rposition(|batch| batch.number == number) else { return };
+        let batch = self.cut_off.remove(at);
+        for index in 0..batch.steps.len() {
+            if report.nothing_was_written() || report.verdict(&batch, index) != Verdict::Proven {
+                continue;
+            }
+            for earlier in batch.undoes(index) {
+                if let Some(past) = self.past.iter_mut().find(|past| past.batch.number == earlier.batch) {
+                    past.undone.insert(earlier.step);
+                }
+            }
+            let act = &batch.steps[index].step.act;
+            self.pending.retain(|(_, called)| {
+                !batch.undo || activation_step(called).is_none_or(|step| step.act != *act)
+            });
+        }
+        if let Some(past) = self.past.iter_mut().rfind(|past| past.batch.number == number) {
+            past.report = Some(report.clone());
+        }
+    }
+
+    /// The batch that the run did not bring to its end: the last one, where it is cut off, or something in it failed.
+    pub fn half_done(&self) -> Option<&Past> {
+        let last = self.past.last()?;
+        let Some(report) = &last.report else { return Some(last) };
+        let steps = u32::try_from(last.batch.steps.len()).unwrap_or(u32::MAX);
+        let bad = |index: &u32| {
+            !last.undone.contains(index)
+                && matches!(
+                    report.verdict(&last.batch, *index as usize),
+                    Verdict::Failed(_) | Verdict::NotReached
+                )
+        };
+        (!report.nothing_was_written() && (0..steps).any(|index| bad(&index))).then_some(last)
+    }
+}
+
+/// What goes back on one host, as one identity.
+#[derive(Clone, Copy, Debug)]
+pub struct Undoing<'a> {
+    /// The host's name in the inventory.
+    pub host: &'a str,
+    /// Who acts there.
+    pub who: &'a Identity,
+    /// As whom.
+    pub acting: &'a Acting,
+    /// The batches, oldest first.
+    pub past: &'a [Past],
+    /// Batches of which it is not known what came of them.
+    pub cut_off: &'a [&'a Batch],
+    /// The highest number of a batch so far.
+    pub number: u32,
+    /// Claims that go back though somebody else has changed them.
+    pub force: &'a [String],
+    /// Activations that an earlier undo called for and did not come to.
+    pub pending: &'a [Activation],
+}
+
+/// What an undo did on a host.
+#[derive(Clone, Debug, Default)]
+pub struct UndoneOn {
+    /// How many steps went back.
+    pub steps: usize,
+    /// What was left alone or cannot go back, in words.
+    pub left: Vec<String>,
+    /// What stays though all went back as near as possible.
+    pub stays: Vec<String>,
+    /// Activations that are called for and that the engine does not make by itself.
+    pub owed: Vec<Activation>,
+    /// The highest number of a batch now.
+    pub number: u32,
+    /// The batches that went back, and what came of them.
+    pub done: Vec<(Batch, BatchReport)>,
+}
+
+/// Takes batches of one host back, newest first: takes the lock, looks, prepares, acts, proves; again where older steps
+/// can be told only then; and last the activations that the restored states call for.
+///
+/// # Errors
+/// [`HostError`].
+pub async fn undo_on(
+    carrier: &Carrier,
+    journal: &Journal,
+    undoing: Undoing<'_>,
+) -> Result<UndoneOn, HostError> {
+    let Undoing { host, who, acting, past, cut_off, number, force, pending } = undoing;
+    let us = (journal.run(), journal.holder());
+    let logs = carrier.hold(us, who, cut_off).await.map_err(HostError::Carrier)?;
+    let mut undone = UndoneOn { number, ..UndoneOn::default() };
+    let mut past = past.to_vec();
+    let mut activations = pending.to_vec();
+    let looks: BTreeSet<Read> = past.iter().flat_map(Past::looks).cloned().collect();
+    let looks: Vec<Read> = looks.into_iter().collect();
+    loop {
+        let now = carrier.look(&looks).await.map_err(HostError::Carrier)?;
+        let back = way_back(&past, &logs, now, who, force);
+        undone.stays.extend(
+            back.stays.iter().filter(|words| !undone.stays.contains(words)).cloned().collect::<Vec<_>>(),
+        );
+        activations.extend(back.activations);
+        activations = in_order(activations);
+        if back.steps.is_empty() || !back.again {
+            undone.left.extend(back.conflicts);
+            undone.left.extend(back.stuck);
+        }
+        if back.steps.is_empty() {
+            break;
+        }
+        let batch = Batch {
+            host: host.to_owned(),
+            acting: acting.clone(),
+            steps: back.steps,
+            undoes: back.undoes,
+            activations: activations.clone(),
+            undo: true,
+            ..Batch::default()
+        };
+        if !send(carrier, journal, who, batch, &mut past, &mut undone).await? || !back.again {
+            break;
+        }
+    }
+    activate(carrier, journal, undoing, activations, &mut undone).await?;
+    Ok(undone)
+}
+
+/// Sends a batch that takes back. False where nothing was written.
+async fn send(
+    carrier: &Carrier,
+    journal: &Journal,
+    who: &Identity,
+    mut batch: Batch,
+    past: &mut [Past],
+    undone: &mut UndoneOn,
+) -> Result<bool, HostError> {
+    undone.number += 1;
+    batch.number = undone.number;
+    let prepared = journal.prepare(batch.clone(), Vec::new()).await.map_err(HostError::Journal)?;
+    let report = carrier.carry_out(prepared, who).await.map_err(HostError::Carrier)?;
+    let record = Record::Done { host: batch.host.clone(), batch: batch.number, report: report.clone() };
+    journal.note(record).map_err(HostError::Journal)?;
+    if let Some(problem) = unwritten(&report, &batch.host) {
+        undone.left.push(problem.message);
+        return Ok(false);
+    }
+    for index in 0..batch.steps.len() {
+        let claim = &batch.steps[index].step.claim;
+        match report.verdict(&batch, index) {
+            Verdict::Proven => undone.steps += 1,
+            Verdict::NotReached => undone.left.push(format!("{claim}: not reached")),
+            Verdict::Failed(words) => undone.left.push(format!("{claim}: {words}")),
+        }
+        // What failed is not tried again in this undo.
+        for earlier in batch.undoes(index) {
+            if let Some(past) = past.iter_mut().find(|past| past.batch.number == earlier.batch) {
+                past.undone.insert(earlier.step);
+            }
+        }
+    }
+    undone.done.push((batch, report));
+    Ok(true)
+}
+
+/// Makes the activations that restored states call for.
+async fn activate(
+    carrier: &Carrier,
+    journal: &Journal,
+    undoing: Undoing<'_>,
+    activations: Vec<Activation>,
+    undone: &mut UndoneOn,
+) -> Result<(), HostError> {
+    let steps: Vec<Folded> = activations
+        .iter()
+        .filter_map(activation_step)
+        .map(|step| Folded { tasks: vec![TaskId(u32::MAX)], step })
+        .collect();
+    undone.owed.extend(activations.iter().filter(|called| activation_step(called).is_none()).cloned());
+    if steps.is_empty() {
+        return Ok(());
+    }
+    let batch = Batch {
+        host: undoing.host.to_owned(),
+        acting: undoing.acting.clone(),
+        steps,
+        activations,
+        undo: true,
+        ..Batch::default()
+    };
+    let steps = undone.steps;
+    send(carrier, journal, undoing.who, batch, &mut [], undone).await?;
+    // Activations are not steps that went back.
+    undone.steps = steps;
+    Ok(())
+}
