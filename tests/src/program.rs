@@ -3,13 +3,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The program, built from this very tree.
+/// The program, built from this very tree; or the one that `TUNERUN_PROGRAM` names, where a whole suite has built it.
 ///
 /// # Panics
 /// If it cannot be built.
 pub fn tunerun() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
+        if let Some(program) = std::env::var_os("TUNERUN_PROGRAM") {
+            return program.into();
+        }
         let test = std::env::current_exe().expect("a running test is a file");
         let profile = test.ancestors().nth(2).expect("tests are built into PROFILE/deps");
         let target = profile.parent().expect("a profile is built into the target folder");

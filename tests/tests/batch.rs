@@ -43,6 +43,13 @@ async fn bed(shell: &str, name: &str) -> Bed {
 }
 
 impl Bed {
+    /// The host's own undo takes the host's lock, which a connection that has acted holds until it ends.
+    async fn leave(&self) {
+        if let Carrier::Shell { connection, .. } = &self.carrier {
+            connection.close().await;
+        }
+    }
+
     fn path(&self, below: &str) -> HostPath {
         HostPath::new(self.root.join(below).to_str().unwrap()).unwrap()
     }
@@ -144,6 +151,7 @@ async fn files_folders_links_and_modes_are_made_and_taken_back() {
             .collect();
         assert!(left.iter().all(|name| !name.to_string_lossy().starts_with(".tunerun")), "{left:?}");
 
+        bed.leave().await;
         let undone = undo_by_hand(&bed.root, &run, shell);
         assert!(undone.status.success(), "{shell}: {}", String::from_utf8_lossy(&undone.stderr));
         assert_eq!(std::fs::read(bed.root.join("etc/grub")).unwrap(), old);
@@ -193,6 +201,7 @@ async fn a_third_persons_edit_survives_the_hosts_own_undo() {
     let (batch, report, run) = bed.run(steps).await;
     all_proven(&batch, &report);
     std::fs::write(bed.root.join("etc/a"), "three\n").unwrap();
+    bed.leave().await;
     let undone = undo_by_hand(&bed.root, &run, "dash");
     assert!(!undone.status.success());
     assert!(String::from_utf8_lossy(&undone.stderr).contains("left alone"));
@@ -218,6 +227,7 @@ async fn a_failing_act_stops_the_batch_and_is_told_by_its_own_words() {
         assert!(!bed.root.join("etc/never").exists());
         let output = &report.acts[1].as_ref().unwrap().output;
         assert_eq!(output.text(), "out\n");
+        bed.leave().await;
         assert!(undo_by_hand(&bed.root, &run, shell).status.success());
         assert!(!bed.root.join("etc/first").exists());
     }

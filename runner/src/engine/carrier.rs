@@ -189,7 +189,20 @@ _h=1; }}; done; [ -z \"$_h\" ] || ( flock -n 9 ) 9>>\"$_b/lock\" || {{ IFS= read
                     waits -= 1;
                     tokio::time::sleep(LOCK_PAUSE).await;
                 }
-                (None, Some(section)) => return Ok(logs_of(&section.stdout.text())),
+                (None, Some(section)) => {
+                    let logs = logs_of(&section.stdout.text());
+                    match logs.running {
+                        None => return Ok(logs),
+                        Some(group) if waits == 0 => {
+                            let words = format!("{run}: what it began still runs, process group {group}");
+                            return Err(CarrierError::Held(words));
+                        }
+                        Some(_) => {
+                            waits -= 1;
+                            tokio::time::sleep(LOCK_PAUSE).await;
+                        }
+                    }
+                }
                 (None, None) => {
                     let said = answer.rest.stderr.text();
                     return Err(CarrierError::Answer(format!("its lock cannot be taken: {}", said.trim())));

@@ -19,6 +19,8 @@ pub struct Marks {
 pub struct Logs {
     /// Whether the host was looked at.
     pub looked: bool,
+    /// The process group of an act that was begun and still runs, though nobody holds the lock for it.
+    pub running: Option<u32>,
     /// The marks of each batch whose script began.
     pub batches: BTreeMap<u32, Marks>,
 }
@@ -65,6 +67,7 @@ pub(super) fn logs_of(text: &str) -> Logs {
         match words.as_slice() {
             ["batch", number] => batch = number.parse().ok(),
             ["boot", id] => marks(&mut logs, batch, |marks| marks.same_boot = *id == now),
+            ["running", group] => logs.running = group.parse().ok(),
             ["begun", step] => marks(&mut logs, batch, |marks| marks.begun.extend(step.parse::<u32>())),
             ["undone", step] => marks(&mut logs, batch, |marks| marks.undone.extend(step.parse::<u32>())),
             ["ended", step, status] => marks(&mut logs, batch, |marks| {

@@ -59,8 +59,12 @@ impl HostPast {
         self.number = self.number.max(batch.number);
         self.cut_off.push(batch.clone());
         if batch.undo {
-            let called = batch.activations.iter().map(|called| (batch.acting.clone(), called.clone()));
-            self.pending.extend(called);
+            for called in &batch.activations {
+                let called = (batch.acting.clone(), called.clone());
+                if !self.pending.contains(&called) {
+                    self.pending.push(called);
+                }
+            }
         } else {
             self.past.push(Past { batch: batch.clone(), ..Past::default() });
         }

@@ -83,7 +83,9 @@ pub fn way_back(
             if came == Came::Nowhere || past.is_undone(index, logs) || folded.step.back == Back::Nothing {
                 continue;
             }
-            let one = One { step: &folded.step, report: past.report.as_ref(), came, facts: &facts, force };
+            let report = past.report.as_ref();
+            let report = report.filter(|report| !report.is_superseded(&past.batch, index as usize));
+            let one = One { step: &folded.step, report, came, facts: &facts, force };
             match one.back(&mut back) {
                 Way::There => {}
                 Way::Later if steps.is_empty() => {
@@ -156,6 +158,7 @@ enum Way {
 /// One step, and what is known of it.
 struct One<'a> {
     step: &'a Step,
+    /// What was seen at the end of its batch, where that is what it left.
     report: Option<&'a BatchReport>,
     came: Came,
     facts: &'a Facts,

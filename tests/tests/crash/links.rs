@@ -56,8 +56,6 @@ fn a_host_that_loses_its_shell_goes_back() {
         let said = ended(child);
         assert!([Some(1), Some(6)].contains(&said.code), "{what}: {}", said.text);
         fleet.settled(&host);
-        // What runs below the script that was killed nobody can wait for.
-        std::thread::sleep(Duration::from_secs(2));
         fleet.tunerun(&host, &["resume", "last"]).ended(0);
         fleet.tunerun(&host, &["undo", "last"]).ended(0);
         is_old(&fleet, &host, what);

@@ -30,13 +30,21 @@ if [ -z \"$_locked\" ]; then printf '%s' \"$_r${{_who:+, which came from $_who}}
     )
 }
 
+/// Whether anything but zombies is left of a process group.
+const LEFT: &str = r#"left() { kill -0 -"$1" 2>/dev/null || return 1; for _p in /proc/[0-9]*/stat; do { IFS= read -r _x < "$_p"; } 2>/dev/null || continue
+set -- "$1" ${_x##*) }; [ "$4" = "$1" ] && [ "$2" != Z ] && return 0; done; return 1; }
+"#;
+
 /// Prints the acts' marks of all batches of a run in section `log`, and takes away what batches that were cut off
-/// left beside their targets.
+/// left beside their targets. Where an act was begun and did not end, `running GROUP` tells that it still runs: its
+/// script may have been killed over it, and the lock with it.
 pub fn logs(run: &str, cut_off: &[&Batch]) -> Result<String, String> {
     let mut text = format!(
-        "D=$_b/{}; for _f in \"$D\"/*/log; do [ -f \"$_f\" ] || continue; _n=${{_f%/log}}; printf 'batch %s\\n' \"${{_n##*/}}\"; \
-         while IFS= read -r _l; do printf '%s\\n' \"$_l\"; done < \"$_f\"; done
-IFS= read -r _i < /proc/sys/kernel/random/boot_id; printf 'now %s\\n' \"$_i\"; s log 0\n",
+        "{LEFT}D=$_b/{}; IFS= read -r _i < /proc/sys/kernel/random/boot_id
+for _f in \"$D\"/*/log; do [ -f \"$_f\" ] || continue; _n=${{_f%/log}}; printf 'batch %s\\n' \"${{_n##*/}}\"; _gg=; _now=; _last=
+while IFS= read -r _l; do printf '%s\\n' \"$_l\"; _last=$_l; case $_l in group*) _gg=${{_l#group }};; \"boot $_i\") _now=1;; esac; done < \"$_f\"
+case $_now$_last in 1begun*) [ \"${{_gg:-0}}\" = 0 ] || [ \"$_gg\" = \"$_g\" ] || ! left \"$_gg\" || printf 'running %s\\n' \"$_gg\";; esac; done
+printf 'now %s\\n' \"$_i\"; s log 0\n",
         quote(run)
     );
     let names = cut_off.iter().flat_map(|batch| super::leftovers(batch, run));

@@ -1,7 +1,7 @@
 //! Where new contents wait before they are put in place.
 use super::prepared::Batch;
 use crate::engine::probe::path_word;
-use modules::vocabulary::{Act, Content, Digest, HostPath, Image, Seen};
+use modules::vocabulary::{Act, Bytes, Content, Digest, HostPath, Image, Seen};
 
 /// The waiting place of one step's content.
 #[derive(Clone, Debug)]
@@ -46,10 +46,11 @@ pub fn leftovers(batch: &Batch, run: &str) -> Vec<HostPath> {
     puts.collect()
 }
 
-/// What tells the temporary names of one batch of one run from others.
+/// What tells the temporary names of one batch of one run on one host from others: hosts may share a file system.
 fn tag(batch: &Batch, run: &str) -> String {
     let tail: String = run.chars().rev().take(6).collect::<Vec<_>>().into_iter().rev().collect();
-    format!("{tail}-{}", batch.number)
+    let host = Bytes::from(&batch.host).digest().to_string();
+    format!("{tail}-{}-{}", &host[..6], batch.number)
 }
 
 impl Placing {

@@ -3,7 +3,7 @@ use super::prepared::Batch;
 use super::text::{LOCKED, STALE, UNSTAGED};
 use crate::engine::probe::{Reads, output};
 use crate::transport::shell::{Answer, Section};
-use modules::vocabulary::{Act, Match, Output, Read, Seen};
+use modules::vocabulary::{Act, Match, Output, Read, Seen, touches};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -122,7 +122,7 @@ impl BatchReport {
         if act.output.status != 0 {
             return Verdict::Failed(words_of(&step.act, &act.output));
         }
-        if step.after == Match::Any {
+        if step.after == Match::Any || self.is_superseded(batch, index) {
             return Verdict::Proven;
         }
         let seen = step.look.as_ref().and_then(|look| self.look(look));
@@ -142,6 +142,16 @@ impl BatchReport {
                 Verdict::Failed(format!("{} was acted on, but not seen afterwards", step.claim))
             }
         }
+    }
+
+    /// Whether a later act of the batch touched what a step is looked at by: what was seen at the end is not what this
+    /// step left, and its act is proven by its own status.
+    pub fn is_superseded(&self, batch: &Batch, index: usize) -> bool {
+        let Some(look) = batch.steps.get(index).and_then(|folded| folded.step.look.as_ref()) else {
+            return false;
+        };
+        let later = batch.steps.iter().zip(&self.acts).skip(index + 1);
+        later.filter(|(_, done)| done.is_some()).any(|(folded, _)| touches(&folded.step.act, look))
     }
 
     /// What was seen of a read; a fuller look answers a lesser one.

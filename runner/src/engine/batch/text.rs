@@ -82,7 +82,7 @@ fn head(prepared: &Prepared, out: &mut String) {
         "D=$_b/{run}; B=$D/{number}; _ok=1; _tmp=; umask 077
 f() {{ [ -z \"$2\" ] || {{ head -c 65536 /dev/zero >> \"$2\"; rm -f -- \"$2\"; }}; s \"$1\" {UNSTAGED}; [ -z \"$_tmp\" ] || eval rm -f -- \"$_tmp\"; exit {UNSTAGED}; }}
 mkdir -p \"$B/before\" || f dir
-IFS= read -r _i < /proc/sys/kernel/random/boot_id; echo \"boot $_i\" > \"$B/log\" || f dir \"$B/log\"
+IFS= read -r _i < /proc/sys/kernel/random/boot_id; printf 'boot %s\\ngroup %s\\n' \"$_i\" \"$_g\" > \"$B/log\" || f dir \"$B/log\"
 echo open > \"$D/mark\" || f dir \"$D/mark\""
     );
 }
