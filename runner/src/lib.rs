@@ -7,6 +7,7 @@ pub mod engine;
 pub mod inventory;
 pub mod journal;
 pub mod lab;
+pub mod plan;
 pub mod playbook;
 pub mod report;
 pub mod source;

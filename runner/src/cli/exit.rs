@@ -29,7 +29,7 @@ pub enum Exit {
     Pending = 10,
     /// A regression was found and stands.
     Regress = 11,
-    /// The gate could not decide.
+    /// The gate could not decide; `verify` could not tell.
     Inconclusive = 12,
     /// Written, and felt only after what is owed.
     Staged = 13,
@@ -46,7 +46,7 @@ impl Exit {
     pub const TABLE: &'static str = "\
 Exit codes:
    0  done: all is as asked for, and proven; for plan and --check: the plan was made for every host
-   1  failed: what the failed batch had changed was taken back
+   1  failed: the failed batch was taken back; known to fail: nothing was changed
    2  what was written or typed is wrong; nothing was touched
    3  hosts could not be reached, or the plan is partial
    4  no host matches
@@ -57,7 +57,7 @@ Exit codes:
    9  held: the run waits for a person
   10  with --detailed-exitcode: changes are planned
   11  a regression was found and stands
-  12  the gate could not decide
+  12  not decided: the gate, or verify, could not tell
   13  staged: written, and felt only after what is owed
   14  a gate is refused in the plan
   15  another run holds a host, or left it open

@@ -10,6 +10,7 @@ use tunerun::diagnostic::{Diagnostic, Problems, Severity};
 use tunerun::engine::vocabulary::vocabulary;
 use tunerun::engine::walk::{Asked, Scene, Select};
 use tunerun::inventory::{HostId, Inventory, Unselection};
+use tunerun::plan::{Origin, OriginKind};
 use tunerun::playbook::{Disk, Loader, Play, Playbook, Selection};
 use tunerun::template::{Templates, Var};
 
@@ -17,9 +18,14 @@ static DISK: Disk = Disk;
 
 /// A loader of playbooks with all modules.
 pub fn loader() -> Loader<'static> {
+    loader_of(&DISK)
+}
+
+/// A loader of playbooks that come from somewhere else than the disk.
+pub fn loader_of(files: &'static dyn tunerun::playbook::Files) -> Loader<'static> {
     let roles = std::env::var("TUNERUN_ROLES_PATH").unwrap_or_default();
     let roles = roles.split(':').filter(|path| !path.is_empty()).map(str::to_owned).collect();
-    Loader::new(&DISK, vocabulary(), roles)
+    Loader::new(files, vocabulary(), roles)
 }
 
 /// Loads a playbook; tells its problems.
@@ -59,6 +65,8 @@ pub struct Steering {
     pub diff: bool,
     /// `--no-probes`.
     pub no_probes: bool,
+    /// Whether commands run while planning only where they are declared as reads.
+    pub declared_only: bool,
 }
 
 /// Puts a scene together; tells every problem.
@@ -107,6 +115,7 @@ pub fn scene(
         check: steering.check,
         diff: steering.diff,
         no_probes: steering.no_probes,
+        declared_only: steering.declared_only,
         passwords: hosts.passwords,
     };
     let dir = dir.canonicalize().unwrap_or(dir).display().to_string();
@@ -208,6 +217,16 @@ fn order(inventory: &Inventory, written: tunerun::playbook::Order, ids: &mut [Ho
 
 /// Templates and conditions that cannot be read are told before any host is contacted.
 fn check_templates(templates: &Templates, playbook: &Playbook) -> Result<(), Exit> {
+    let problems = template_problems(templates, playbook);
+    if problems.iter().any(|problem| problem.severity == Severity::Error) {
+        term::problems(&problems);
+        return Err(Exit::Wrong);
+    }
+    Ok(())
+}
+
+/// Templates and conditions that cannot be read.
+pub fn template_problems(templates: &Templates, playbook: &Playbook) -> Problems {
     let mut problems = Problems::new();
     for play in &playbook.plays {
         for task in tunerun::playbook::tags::tasks(play) {
@@ -232,11 +251,10 @@ fn check_templates(templates: &Templates, playbook: &Playbook) -> Result<(), Exi
         }
     }
     problems.dedup();
-    if problems.iter().any(|problem| problem.severity == Severity::Error) {
-        term::problems(&problems);
-        return Err(Exit::Wrong);
-    }
-    Ok(())
+    problems.sort_by_key(|problem| {
+        problem.span.as_ref().map(|span| (span.source.name.clone(), span.start, span.end))
+    });
+    problems
 }
 
 fn texts(node: &tunerun::yaml::Node, found: &mut impl FnMut(&tunerun::yaml::Node, &str)) {
@@ -287,10 +305,16 @@ fn prompts(playbook: &Playbook, extra: &HashMap<String, Var>) -> Result<HashMap<
     Ok(answers)
 }
 
-/// Where plays and inventories come from, with the digests of their texts.
-pub fn made_from(playbook: &Playbook) -> Vec<(String, String)> {
-    let digest = |source: &Arc<tunerun::source::Source>| {
-        (source.name.clone(), modules::vocabulary::Digest::of(source.text.as_bytes()).to_string())
+/// The files that a playbook was read from, with the digests of their texts.
+pub fn made_from(playbook: &Playbook) -> Vec<Origin> {
+    let origin = |source: &Arc<tunerun::source::Source>| {
+        let folders = Path::new(&source.name).parent().into_iter().flat_map(Path::components);
+        let is_vars = folders.last().is_some_and(|folder| {
+            matches!(folder.as_os_str().to_str(), Some("vars" | "defaults" | "group_vars" | "host_vars"))
+        });
+        let kind = if is_vars { OriginKind::Vars } else { OriginKind::Playbook };
+        let digest = modules::vocabulary::Digest::of(source.text.as_bytes()).to_string();
+        Origin { kind, name: source.name.clone(), digest }
     };
-    playbook.sources.iter().map(digest).collect()
+    playbook.sources.iter().map(origin).collect()
 }

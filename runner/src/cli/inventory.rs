@@ -8,6 +8,10 @@ use tunerun::inventory::GroupId;
 
 /// Looks at the inventory; contacts no host.
 #[derive(Subcommand, Clone, Debug)]
+#[command(after_help = "Examples:
+  tunerun inventory graph -i prod               groups and hosts as a tree
+  tunerun inventory host osd1 -i prod           the variables that osd1 sees
+  tunerun inventory list -i prod                all of it as JSON, as in Ansible")]
 pub enum Inventory {
     /// All hosts, groups and variables as JSON
     List {

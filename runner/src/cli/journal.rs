@@ -33,6 +33,8 @@ pub struct Undo {
 /// off is looked at: what is there is undone, what is not there is left. Batches before it stay. Then it says the
 /// command that goes on: a plan is made anew, since the host may have moved.
 #[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  tunerun resume last                    after the controller was killed or lost its power")]
 pub struct Resume {
     /// The run: its name, the end of its name, or `last`
     pub run: String,
@@ -88,7 +90,7 @@ impl Undo {
             let told = reopened.take_back(Kind::Whole, &self.force).await;
             let Told { undone, left, exit } = told;
             if undone.is_empty() && left.is_empty() {
-                term::data("nothing was done in this run that could be taken back");
+                term::say("nothing to undo: the run changed nothing on these hosts");
             }
             let conflicts = left
                 .into_iter()
@@ -175,7 +177,12 @@ impl Close {
         };
         block_on(async {
             let (hosts, mut exit) = reopened.close_all().await;
-            term::data(&format!("{}: closed on {} hosts", reopened.journal.run(), hosts.len()));
+            let many = match hosts.len() {
+                0 => "closed: it left nothing on any host".to_owned(),
+                1 => "closed on 1 host".to_owned(),
+                many => format!("closed on {many} hosts"),
+            };
+            term::data(&format!("{}: {many}", reopened.journal.run()));
             // A run that is not closed everywhere can be closed again.
             if exit != Exit::Done {
                 return exit;

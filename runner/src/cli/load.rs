@@ -5,9 +5,10 @@ use super::term;
 use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use tunerun::diagnostic::{Diagnostic, Problems};
 use tunerun::inventory::{self, HostId, Inventory, World};
+use tunerun::plan::{Origin, OriginKind};
 use tunerun::source::Source;
 use tunerun::template::{TemplateWorld, Templates, Var};
 use tunerun::vault::Password;
@@ -15,11 +16,41 @@ use tunerun::vault::Password;
 /// The disk of the controller, with the vault's passwords.
 pub struct Controller {
     passwords: Arc<Vec<Password>>,
+    /// What was read, with the digests of the bytes.
+    read: Arc<Mutex<Vec<Origin>>>,
+}
+
+impl Controller {
+    fn note_vars(&self, path: &str, bytes: &[u8]) {
+        let digest = modules::vocabulary::Digest::of(bytes).to_string();
+        let origin = Origin { kind: OriginKind::Vars, name: path.to_owned(), digest };
+        self.read.lock().unwrap_or_else(PoisonError::into_inner).push(origin);
+    }
+
+    fn note(&self, path: &Path, bytes: &[u8]) {
+        let name = path.display().to_string();
+        let is_vars = ["group_vars", "host_vars"]
+            .iter()
+            .any(|part| path.components().any(|component| component.as_os_str().to_str() == Some(*part)));
+        let kind = if is_vars { OriginKind::Vars } else { OriginKind::Inventory };
+        let digest = modules::vocabulary::Digest::of(bytes).to_string();
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if !read.iter().any(|origin| origin.name == name) {
+            read.push(Origin { kind, name, digest });
+        }
+    }
+
+    /// What was read so far: inventories and their variables.
+    pub fn origins(&self) -> Vec<Origin> {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 impl World for Controller {
     fn read(&self, path: &Path) -> std::io::Result<Vec<u8>> {
-        inventory::Disk.read(path)
+        let bytes = inventory::Disk.read(path)?;
+        self.note(path, &bytes);
+        Ok(bytes)
     }
 
     fn list(&self, path: &Path) -> std::io::Result<Vec<String>> {
@@ -31,7 +62,10 @@ impl World for Controller {
     }
 
     fn run(&self, program: &Path, arguments: &[&str]) -> std::io::Result<inventory::Output> {
-        inventory::Disk.run(program, arguments)
+        let output = inventory::Disk.run(program, arguments)?;
+        let asked = format!("{} {}", program.display(), arguments.join(" "));
+        self.note(Path::new(&asked), &output.stdout);
+        Ok(output)
     }
 
     fn decrypt(&self, armoured: &str, name: &str) -> Result<String, String> {
@@ -58,18 +92,18 @@ pub struct Hosts {
 /// Loads the inventory and the variables of the command line.
 pub fn hosts(options: &HostOptions, playbook_dir: Option<&Path>) -> Result<Hosts, Exit> {
     let passwords = Arc::new(vault_passwords(options)?);
-    let world = Controller { passwords: Arc::clone(&passwords) };
+    let world = Controller { passwords: Arc::clone(&passwords), read: Arc::default() };
     let mut problems = Problems::new();
     let mut sources = Vec::new();
-    let asked =
-        if options.inventory.is_empty() { vec!["localhost,".to_owned()] } else { options.inventory.clone() };
+    // Without an inventory there is the one host that needs none: localhost, reached without a connection.
+    let asked = options.inventory.clone();
     for text in &asked {
         match inventory::resolve(text, &inventories(playbook_dir), &world) {
             Ok(source) => sources.push(source),
             Err(mut wrong) => problems.append(&mut wrong),
         }
     }
-    let extra = match extra_vars(&options.extra) {
+    let extra = match extra_vars(&options.extra, &world) {
         Ok(extra) => extra,
         Err(mut wrong) => {
             problems.append(&mut wrong);
@@ -102,7 +136,7 @@ fn inventories(playbook_dir: Option<&Path>) -> PathBuf {
     }
 }
 
-fn vault_passwords(options: &HostOptions) -> Result<Vec<Password>, Exit> {
+pub fn vault_passwords(options: &HostOptions) -> Result<Vec<Password>, Exit> {
     let mut passwords = Vec::new();
     for spec in &options.vault_password_file {
         let (id, path) = spec.split_once('@').unwrap_or(("default", spec));
@@ -117,7 +151,11 @@ fn vault_passwords(options: &HostOptions) -> Result<Vec<Password>, Exit> {
             Ok(text) => passwords.push(Password::new(id, text.trim_end_matches(['\n', '\r']).as_bytes())),
             Err(why) => {
                 term::wrong(
-                    format!("the vault's password file {} cannot be read: {why}", path.display()),
+                    format!(
+                        "the vault's password file {} cannot be read: {}",
+                        path.display(),
+                        term::io_words(&why)
+                    ),
                     None,
                 );
                 return Err(Exit::Wrong);
@@ -138,7 +176,7 @@ fn vault_passwords(options: &HostOptions) -> Result<Vec<Password>, Exit> {
 }
 
 /// `k=v k2=v2`, JSON, YAML, or `@FILE`; later ones outrank earlier ones.
-fn extra_vars(words: &[String]) -> Result<HashMap<String, Var>, Problems> {
+fn extra_vars(words: &[String], world: &Controller) -> Result<HashMap<String, Var>, Problems> {
     let mut vars = HashMap::new();
     let layers = |node: &tunerun::yaml::Node, vars: &mut HashMap<String, Var>| {
         for (key, value) in node.entries() {
@@ -149,6 +187,7 @@ fn extra_vars(words: &[String]) -> Result<HashMap<String, Var>, Problems> {
         if let Some(path) = word.strip_prefix('@') {
             let text = std::fs::read_to_string(path)
                 .map_err(|why| vec![Diagnostic::error(format!("-e @{path}: {why}"), None)])?;
+            world.note_vars(path, text.as_bytes());
             let node = tunerun::yaml::parse_one(&Source::new(path, text))?;
             if node.as_map().is_none() {
                 return Err(vec![Diagnostic::error(

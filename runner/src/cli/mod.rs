@@ -1,15 +1,26 @@
 //! The command line: one file a subcommand.
+mod apply;
+mod doc;
 mod exit;
 mod gather;
 mod inventory;
 mod journal;
+mod lab;
+mod lint;
 mod load;
 mod options;
+mod plan;
 mod play;
+mod prompting;
+mod purpose;
 mod rehearsal;
 mod reopened;
+mod run;
+mod schema;
 mod show;
 mod term;
+mod vault;
+mod verify;
 
 use clap::{Parser, Subcommand};
 use exit::Exit;
@@ -27,6 +38,14 @@ struct Cli {
 enum Command {
     /// Plan a playbook, show the plan, ask, apply it and prove it
     Play(play::Play),
+    /// Plan a playbook and show the plan, or save it to be reviewed; change nothing
+    Plan(plan::Plan),
+    /// Apply a saved plan exactly as it was reviewed
+    Apply(apply::Apply),
+    /// Tell what has drifted from a playbook; change nothing
+    Verify(verify::Verify),
+    /// Run one module on some hosts, without a playbook
+    Run(run::Run),
     /// Take back what a run changed
     Undo(journal::Undo),
     /// Go on with a run that was cut off: take back what is half done, then play again
@@ -40,6 +59,18 @@ enum Command {
     /// List hosts, draw groups, show the variables of a host
     #[command(subcommand)]
     Inventory(inventory::Inventory),
+    /// Explain a module, the words, risks, exit codes, variables, or what differs from Ansible
+    Doc(doc::Doc),
+    /// Print the JSON schema of playbooks, for editors
+    Schema(schema::Schema),
+    /// Check playbooks without contacting a host
+    Lint(lint::Lint),
+    /// View, encrypt and decrypt Ansible Vault files
+    #[command(subcommand)]
+    Vault(vault::Vault),
+    /// Start, end, list and enter throw-away hosts on this machine
+    #[command(subcommand)]
+    Lab(lab::Lab),
 }
 
 /// Runs the command line.
@@ -54,12 +85,21 @@ pub fn main() -> ExitCode {
     };
     let exit = match cli.command {
         Command::Play(play) => play.run(),
+        Command::Plan(plan) => plan.run(),
+        Command::Apply(apply) => apply.run(),
+        Command::Verify(verify) => verify.run(),
+        Command::Run(run) => run.run(),
         Command::Undo(undo) => undo.run(),
         Command::Resume(resume) => resume.run(),
         Command::Close(close) => close.run(),
         Command::Runs(runs) => runs.run(),
         Command::Show(show) => show.run(),
         Command::Inventory(inventory) => inventory.run(),
+        Command::Doc(doc) => doc.run(),
+        Command::Schema(schema) => schema.run(),
+        Command::Lint(lint) => lint.run(),
+        Command::Vault(vault) => vault.run(),
+        Command::Lab(lab) => lab.run(),
     };
     exit.into()
 }

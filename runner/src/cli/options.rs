@@ -69,3 +69,14 @@ pub fn user() -> String {
         .or_else(|| std::env::var("USER").ok())
         .unwrap_or_else(|| "root".to_owned())
 }
+
+/// A word as a person would type it in a shell: quoted only where that is needed.
+pub fn typed(word: &str) -> String {
+    shlex::try_quote(word)
+        .map_or_else(|_| tunerun::transport::shell::word::quote(word), |word| word.into_owned())
+}
+
+/// The command line as it was typed.
+pub fn command_line() -> String {
+    std::env::args().map(|word| typed(&word)).collect::<Vec<_>>().join(" ")
+}

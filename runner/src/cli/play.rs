@@ -3,6 +3,8 @@ use super::exit::Exit;
 use super::gather::{self, Steering};
 use super::load;
 use super::options::{HostOptions, LinkOptions, home, user};
+use super::prompting::Prompting;
+use super::purpose::Purpose;
 use super::term;
 use clap::Args;
 use std::path::PathBuf;
@@ -14,17 +16,19 @@ use tunerun::engine::run::{Events, HostError, HostRun};
 use tunerun::engine::target::HostState;
 use tunerun::engine::walk::{Scene, Walked};
 use tunerun::journal::{HostEnd, Journal, Record, Store};
+use tunerun::plan::Origin;
+use tunerun::playbook::Loader;
 use tunerun::report::event::Event;
 use tunerun::report::plan::{Sum, fleet};
 use tunerun::report::terminal::Terminal;
+use tunerun::transport::Secret;
 use tunerun::transport::endpoint::Defaults;
-use tunerun::transport::{Secret, SecretRequest, Secrets};
 
 /// Plans a playbook for its hosts, shows the plan, asks, applies it and proves it.
 ///
 /// What a task asks for and what is there are compared first, for all hosts; nothing is written before that is shown
 /// and confirmed. Where a batch of steps fails on a host, that batch is taken back there.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(after_help = "Examples:
   tunerun play site.yaml -i prod --check --diff     what would change, with diffs; changes nothing
   tunerun play site.yaml -i prod --limit osd1       one host first
@@ -78,32 +82,20 @@ pub struct Play {
     /// List the tags and end
     #[arg(long)]
     pub list_tags: bool,
-}
-
-/// Passwords and passphrases that people are asked for.
-struct Prompting {
-    connection: Option<Secret>,
-}
-
-impl Secrets for Prompting {
-    fn ask(&self, request: &SecretRequest) -> Option<Secret> {
-        if let (SecretRequest::Password { .. }, Some(password)) = (request, &self.connection) {
-            return Some(password.clone());
-        }
-        let question = match request {
-            SecretRequest::Passphrase { path } => format!("Passphrase of {path}"),
-            SecretRequest::Password { host, user } => format!("Password of {user} on {host}"),
-            SecretRequest::Become { host, user } => format!("Password to become {user} on {host}"),
-        };
-        term::ask_secret(&question).map(Secret::new)
-    }
+    /// What the plan is for.
+    #[arg(skip)]
+    pub purpose: Purpose,
 }
 
 impl Play {
     /// Runs it.
     pub fn run(self) -> Exit {
+        self.with(gather::loader())
+    }
+
+    /// Runs it with a loader of its own.
+    pub(super) fn with(self, loader: Loader<'static>) -> Exit {
         let dir = gather::folder(&self.playbook);
-        let loader = gather::loader();
         let loaded = gather::playbook(&loader, &self.playbook);
         let hosts = load::hosts(&self.hosts, Some(&dir));
         let (playbook, hosts) = match (loaded, hosts) {
@@ -118,12 +110,14 @@ impl Play {
             skip_tags: self.skip_tags.clone(),
             start: self.start_at_task.clone(),
             limit: self.hosts.limit.clone(),
-            check: self.check,
+            check: self.check && !self.purpose.is_for_later(),
             diff: self.diff,
             no_probes: self.no_probes,
+            declared_only: self.purpose.is_for_later(),
         };
         let asked = hosts.asked.clone();
-        let made_from = gather::made_from(&playbook);
+        let mut made_from = gather::made_from(&playbook);
+        made_from.extend(hosts.world.origins());
         let scene = match gather::scene(&self.playbook, loader, playbook, hosts, steering) {
             Ok(scene) => Arc::new(scene),
             Err(exit) => return exit,
@@ -131,11 +125,12 @@ impl Play {
         if self.list_hosts {
             return list_hosts(&scene);
         }
-        if !self.check && !self.yes && !term::can_ask() {
-            term::wrong(
-                "nobody can be asked whether to apply the plan",
-                Some("add --yes to apply without asking, or --check to plan only"),
-            );
+        if self.acts()
+            && (!self.yes || self.step)
+            && !term::can_ask()
+            && !matches!(self.purpose, Purpose::Task(_))
+        {
+            nobody();
             return Exit::Declined;
         }
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
@@ -152,9 +147,9 @@ impl Play {
         use std::fmt::Write as _;
         let selection = tunerun::playbook::Selection::new(&self.tags, &self.skip_tags);
         let mut out = String::new();
-        for (number, play) in playbook.plays.iter().enumerate() {
-            let _ = writeln!(out, "play #{} ({})", number + 1, play.name);
-            if self.list_tasks {
+        if self.list_tasks {
+            for (number, play) in playbook.plays.iter().enumerate() {
+                let _ = writeln!(out, "play #{} ({})", number + 1, play.name);
                 for task in tunerun::playbook::tags::selected(play, &selection) {
                     let tags: Vec<&str> = task.settings.tags.iter().map(|tag| &**tag).collect();
                     let _ = writeln!(out, "  {}\ttags: [{}]", task.title(), tags.join(", "));
@@ -170,12 +165,7 @@ impl Play {
         Exit::Done
     }
 
-    async fn with_links(
-        self,
-        scene: Arc<Scene>,
-        asked: Vec<String>,
-        made_from: Vec<(String, String)>,
-    ) -> Exit {
+    async fn with_links(self, scene: Arc<Scene>, asked: Vec<String>, made_from: Vec<Origin>) -> Exit {
         let connection =
             if self.links.ask_pass { term::ask_secret("SSH password").map(Secret::new) } else { None };
         let becoming = if self.links.ask_become_pass {
@@ -220,21 +210,26 @@ impl Play {
         links: Arc<Links>,
         events: Events,
         asked: Vec<String>,
-        made_from: Vec<(String, String)>,
+        made_from: Vec<Origin>,
     ) -> Exit {
         let host = |id| {
             let name = scene.inventory().host_name(id).to_owned();
             let state = HostState::new(&name, id);
             let ask = Arc::new(|question: &str| term::ask(question));
-            HostRun::new(Arc::clone(&scene), Arc::clone(&links), events.clone(), ask, state)
+            let mut run = HostRun::new(Arc::clone(&scene), Arc::clone(&links), events.clone(), ask, state);
+            run.review = self.purpose.review(&name);
+            run
         };
         let Planning { planned, unreachable, broken } = plan_all(&scene, &host).await;
         for why in broken {
             term::wrong(why, None);
         }
-        if let Some(exit) = self.shown(&scene, &planned, &unreachable) {
-            return exit;
-        }
+        let unreachable: Vec<_> =
+            unreachable.into_iter().filter(|(host, _)| self.purpose.is_about(host)).collect();
+        let planned = match self.judged(&scene, planned, &unreachable, &made_from) {
+            Ok(planned) => planned,
+            Err(exit) => return exit,
+        };
         let store = Store::new(self.links.runs());
         let journal = match self.begin(&store, asked, made_from).await {
             Ok(journal) => journal,
@@ -253,22 +248,13 @@ impl Play {
     }
 
     /// Shows the plan and asks. Gives the exit where nothing is to be applied.
-    fn shown(
+    pub(super) fn shown(
         &self,
         scene: &Scene,
         planned: &[(HostRun, Walked)],
         unreachable: &[(String, HostError)],
     ) -> Option<Exit> {
-        for (host, error) in unreachable {
-            term::problems(&[error.diagnostic(host)]);
-        }
-        if !unreachable.is_empty() {
-            term::say(&format!(
-                "partial: {} of {} hosts are left out",
-                unreachable.len(),
-                planned.len() + unreachable.len()
-            ));
-        }
+        self.left_out(planned.len(), unreachable);
         let plans = planned.iter().map(|(run, walked)| (run.state.name.as_str(), walked));
         let show = self.check || self.diff || !self.yes;
         if show {
@@ -278,12 +264,7 @@ impl Play {
         let failures = sums.iter().any(|sum| sum.failures > 0);
         let pending = sums.iter().any(Sum::is_pending);
         if self.check {
-            return Some(match (unreachable.is_empty(), failures, pending) {
-                (false, ..) => Exit::Unreachable,
-                (true, true, _) => Exit::Failed,
-                (true, false, true) if self.detailed_exitcode => Exit::Pending,
-                _ => Exit::Done,
-            });
+            return Some(self.looked(&sums, unreachable));
         }
         if !unreachable.is_empty() && !self.allow_partial && !within(scene, unreachable.len()) {
             term::wrong(
@@ -306,6 +287,10 @@ impl Play {
                 term::paint(),
             ));
         }
+        if pending && !self.yes && !term::can_ask() {
+            nobody();
+            return Some(Exit::Declined);
+        }
         if pending && !self.yes && !term::ask("Apply this?") {
             term::say("nothing was changed");
             return Some(Exit::Declined);
@@ -313,8 +298,34 @@ impl Play {
         None
     }
 
+    /// Tells which hosts a plan does not speak of, and why.
+    pub(super) fn left_out(&self, planned: usize, unreachable: &[(String, HostError)]) {
+        for (host, error) in unreachable {
+            term::problems_only(&[error.diagnostic(host)]);
+        }
+        if !unreachable.is_empty() && planned > 0 {
+            let all = planned + unreachable.len();
+            term::say(&format!(
+                "partial: {} of {all} hosts cannot be reached and are left out",
+                unreachable.len()
+            ));
+        }
+    }
+
+    /// How a look ends.
+    pub(super) fn looked(&self, sums: &[Sum], unreachable: &[(String, HostError)]) -> Exit {
+        let failures = sums.iter().any(|sum| sum.failures > 0);
+        let pending = sums.iter().any(Sum::is_pending);
+        match (unreachable.is_empty(), failures, pending) {
+            (false, ..) => Exit::Unreachable,
+            (true, true, _) => Exit::Failed,
+            (true, false, true) if self.detailed_exitcode => Exit::Pending,
+            _ => Exit::Done,
+        }
+    }
+
     /// Runs that were left open on the hosts must be named, resumed or undone first.
-    fn left_open(&self, planned: &[(HostRun, Walked)]) -> Option<Exit> {
+    pub(super) fn left_open(&self, planned: &[(HostRun, Walked)]) -> Option<Exit> {
         let open: Vec<String> = planned
             .iter()
             .flat_map(|(run, _)| run.open_runs.iter().map(|open| (open, &run.state.name)))
@@ -343,7 +354,7 @@ impl Play {
         &self,
         store: &Store,
         inventories: Vec<String>,
-        made_from: Vec<(String, String)>,
+        made_from: Vec<Origin>,
     ) -> Result<Journal, Exit> {
         let wrong = |why: &dyn std::fmt::Display| {
             term::wrong(
@@ -358,7 +369,7 @@ impl Play {
             run: journal.run().to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             command: self.command(),
-            made_from,
+            made_from: made_from.into_iter().map(|origin| (origin.name, origin.digest)).collect(),
             inventories,
             dir: std::env::current_dir().unwrap_or_default().display().to_string(),
             by: format!("{} on {}", user(), nix::unistd::gethostname().unwrap_or_default().to_string_lossy()),
@@ -366,19 +377,14 @@ impl Play {
         journal.decide(record).await.map_err(|why| wrong(&why))?;
         Ok(journal)
     }
+}
 
-    /// As a person would type it again; `-e` values stay out, since they may be secret.
-    fn command(&self) -> String {
-        let quote = |text: &str| tunerun::transport::shell::word::quote(text);
-        let mut words = vec!["tunerun play".to_owned(), quote(&self.playbook.display().to_string())];
-        words.extend(self.hosts.inventory.iter().map(|inventory| format!("-i {}", quote(inventory))));
-        words.extend(self.hosts.limit.iter().map(|limit| format!("--limit {}", quote(limit))));
-        words.extend((!self.tags.is_empty()).then(|| format!("--tags {}", quote(&self.tags.join(",")))));
-        words.extend(
-            (!self.skip_tags.is_empty()).then(|| format!("--skip-tags {}", quote(&self.skip_tags.join(",")))),
-        );
-        words.join(" ")
-    }
+/// Nobody says yes to a plan that a pipe would apply.
+fn nobody() {
+    term::wrong(
+        "nobody can be asked whether to apply the plan",
+        Some("add --yes to apply without asking, or --check to plan only"),
+    );
 }
 
 fn list_hosts(scene: &Scene) -> Exit {
@@ -386,7 +392,8 @@ fn list_hosts(scene: &Scene) -> Exit {
     let mut out = String::new();
     let inventory = scene.inventory();
     for (play, hosts) in scene.playbook.plays.iter().zip(scene.chosen().iter()) {
-        let _ = writeln!(out, "play {}: {} hosts", play.name, hosts.len());
+        let many = if hosts.len() == 1 { "host" } else { "hosts" };
+        let _ = writeln!(out, "play {}: {} {many}", play.name, hosts.len());
         for host in hosts {
             let _ = writeln!(out, "  {}", inventory.host_name(*host));
         }
@@ -396,7 +403,7 @@ fn list_hosts(scene: &Scene) -> Exit {
 }
 
 /// Whether the plays allow so many hosts to be left out.
-fn within(scene: &Scene, missing: usize) -> bool {
+pub(super) fn within(scene: &Scene, missing: usize) -> bool {
     use tunerun::playbook::Batch;
     let total = union(scene).len();
     scene.playbook.plays.iter().all(|play| match &play.max_unreachable {
@@ -420,7 +427,7 @@ fn ended(applying: Applying) -> Exit {
 fn worse(worst: Exit, end: HostEnd) -> Exit {
     let exit = match end {
         HostEnd::Proven | HostEnd::Skipped => Exit::Done,
-        HostEnd::Failed => Exit::Failed,
+        HostEnd::Failed | HostEnd::Refused => Exit::Failed,
         HostEnd::FailedHalf => Exit::UndoIncomplete,
         HostEnd::Held => Exit::Busy,
         HostEnd::Stale => Exit::Stale,

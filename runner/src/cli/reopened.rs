@@ -319,8 +319,12 @@ fn tell(host: &str, result: &Result<Option<UndoneOn>, HostError>, (number, of): 
     match result {
         Ok(None) => {}
         Ok(Some(undone)) => {
-            let word = if undone.steps == 1 { "step" } else { "steps" };
-            term::data(&format!("{count}{host}: {} {word} taken back", undone.steps));
+            term::data(&match (undone.steps, undone.left.is_empty()) {
+                (0, true) => format!("{count}{host}: nothing to take back, all is as it was before the run"),
+                (0, false) => format!("{count}{host}: nothing was taken back"),
+                (1, _) => format!("{count}{host}: 1 step taken back"),
+                (many, _) => format!("{count}{host}: {many} steps taken back"),
+            });
             undone.stays.iter().for_each(|words| term::data(&format!("{host}: stays: {words}")));
             undone.left.iter().for_each(|words| term::data(&format!("{host}: left as it is: {words}")));
             for owed in &undone.owed {

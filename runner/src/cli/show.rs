@@ -10,6 +10,8 @@ use tunerun::report::terminal::end_words;
 
 /// Lists runs, newest last.
 #[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  tunerun runs                   names, how they ended, what was typed")]
 pub struct Runs {
     /// Folder of the run journals
     #[arg(long, value_name = "DIR", env = "TUNERUN_RUNS", hide_env_values = true)]
@@ -18,6 +20,9 @@ pub struct Runs {
 
 /// Shows a run: what was asked for, which batches were done, how the hosts ended.
 #[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  tunerun show last              the newest run
+  tunerun show k7fq              by the end of its name")]
 pub struct Show {
     /// The run: its name, the end of its name, or `last`
     pub run: String,
@@ -30,19 +35,21 @@ impl Runs {
     /// Runs it.
     pub fn run(self) -> Exit {
         let store = Store::new(runs_folder(self.runs.as_ref()));
+        let rows: Vec<(String, String, String)> = store
+            .runs()
+            .into_iter()
+            .map(|name| match store.read(&name) {
+                Ok(journaled) => (name, standing(&journaled), command(&journaled)),
+                Err(why) => (name, "unreadable".to_owned(), why.to_string()),
+            })
+            .collect();
+        let width = rows.iter().map(|(_, standing, _)| standing.len()).max().unwrap_or(0);
         let mut out = String::new();
-        for name in store.runs() {
-            match store.read(&name) {
-                Ok(journaled) => {
-                    let _ = writeln!(out, "{name}  {}  {}", standing(&journaled), command(&journaled));
-                }
-                Err(why) => {
-                    let _ = writeln!(out, "{name}  unreadable: {why}");
-                }
-            }
+        for (name, standing, command) in rows {
+            let _ = writeln!(out, "{name}  {standing:width$}  {command}");
         }
         if out.is_empty() {
-            term::say("no run yet");
+            term::say(&format!("no run yet in {}", store.root().display()));
         } else {
             term::data(&out);
         }
@@ -80,10 +87,14 @@ fn command(journaled: &Journaled) -> String {
 
 /// Where a run stands, in a word.
 fn standing(journaled: &Journaled) -> String {
-    let mut word = "cut off".to_owned();
+    let mut word = "cut off, or still running".to_owned();
     for entry in &journaled.entries {
         match &entry.record {
             Record::Ended { exit: 0 } => word = "done".to_owned(),
+            Record::Ended { exit: 1 } => word = "failed".to_owned(),
+            Record::Ended { exit: 3 } => word = "done, partial".to_owned(),
+            Record::Ended { exit: 5 } => word = "stale".to_owned(),
+            Record::Ended { exit: 6 } => word = "failed, not all taken back".to_owned(),
             Record::Ended { exit } => word = format!("ended with {exit}"),
             Record::Undo { ended: true, conflicts, .. } if conflicts.is_empty() => word = "undone".to_owned(),
             Record::Undo { ended: true, .. } => word = "undone in part".to_owned(),
@@ -114,10 +125,10 @@ fn text(journaled: &Journaled) -> String {
                 let what = if batch.undo { "way back prepared" } else { "prepared" };
                 let _ = writeln!(
                     out,
-                    "{at} {} batch {} {what}: {} steps",
+                    "{at} {} batch {} {what}: {}",
                     batch.host,
                     batch.number,
-                    batch.steps.len()
+                    counted(batch.steps.len(), "step")
                 );
                 for (_, title) in tasks {
                     let _ = writeln!(out, "    {title}");
@@ -148,7 +159,7 @@ fn text(journaled: &Journaled) -> String {
             Record::HostEnded { host, end, tally, .. } => {
                 let cost = tally
                     .as_ref()
-                    .map(|tally| format!(" ({} round trips)", tally.round_trips))
+                    .map(|tally| format!(" ({})", counted(tally.round_trips as usize, "round trip")))
                     .unwrap_or_default();
                 let _ = writeln!(out, "{at} {host}: {}{cost}", end_of(*end));
             }
@@ -159,8 +170,13 @@ fn text(journaled: &Journaled) -> String {
                 let _ = writeln!(out, "{at} ended with {exit}");
             }
             Record::Undo { undone, conflicts, ended } => {
-                let word = if *ended { "ended" } else { "began" };
-                let _ = writeln!(out, "{at} undo {word}: {}", undone.join(", "));
+                let words = match (ended, undone.is_empty()) {
+                    (false, _) => "began".to_owned(),
+                    (true, true) if conflicts.is_empty() => "ended: there was nothing to undo".to_owned(),
+                    (true, true) => "ended: no host is wholly back".to_owned(),
+                    (true, false) => format!("ended: back as before on {}", undone.join(", ")),
+                };
+                let _ = writeln!(out, "{at} undo {words}");
                 for words in conflicts {
                     let _ = writeln!(out, "    left: {words}");
                 }
@@ -175,6 +191,10 @@ fn text(journaled: &Journaled) -> String {
         let _ = writeln!(out, "the last {} bytes are a torn record: it was never acted on", journaled.torn);
     }
     out
+}
+
+fn counted(count: usize, word: &str) -> String {
+    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
 }
 
 fn end_of(end: HostEnd) -> &'static str {

@@ -6,11 +6,29 @@ use tunerun::report::paint::Paint;
 
 /// Prints data. A reader that went away (a closed pipe) is not an error.
 pub fn data(text: &str) {
+    if text.is_empty() {
+        return;
+    }
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes());
     if !text.ends_with('\n') {
         let _ = out.write_all(b"\n");
     }
+}
+
+/// What the system says of a file, in words for people.
+pub fn io_words(why: &std::io::Error) -> String {
+    match why.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "you may not do that there".to_owned(),
+        std::io::ErrorKind::IsADirectory => "it is a folder".to_owned(),
+        _ => why.to_string(),
+    }
+}
+
+/// Prints bytes as they are.
+pub fn bytes(bytes: &[u8]) {
+    let _ = std::io::stdout().lock().write_all(bytes);
 }
 
 /// Says something beside the data.
@@ -39,6 +57,13 @@ pub fn problems(problems: &[Diagnostic]) {
     }
     say(&render(problems, paint_stderr().0));
     say(&count(problems));
+}
+
+/// Shows problems that are not about what was written: without their count.
+pub fn problems_only(problems: &[Diagnostic]) {
+    if !problems.is_empty() {
+        say(&render(problems, paint_stderr().0));
+    }
 }
 
 /// One problem without a place.

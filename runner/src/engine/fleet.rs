@@ -97,7 +97,8 @@ pub async fn apply_all(
         .into_iter()
         .map(|(run, walked)| {
             // What is known to fail is not begun on that host; what would come before it stays undone.
-            let end = (Sum::of(&walked).failures > 0).then_some(HostEnd::Failed);
+            let fails = (Sum::of(&walked).failures > 0).then_some(HostEnd::Refused);
+            let end = run.refused.or(fails);
             if end.is_some() {
                 scene.leave(&run.state.name);
             }
@@ -111,6 +112,11 @@ pub async fn apply_all(
         let _ = events.send(Event::Play { name: play.name.clone(), hosts: members });
         for batch in scene.batches(number) {
             for id in &batch {
+                // A host that could not be reached while planning has no part, and no end.
+                let name = scene.inventory().host_name(*id).to_owned();
+                if scene.has_left(&name) {
+                    continue;
+                }
                 waiting.entry(*id).or_insert_with(|| (host(*id), None));
             }
             if scene.is_lost(number, &batch) {

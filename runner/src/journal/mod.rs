@@ -33,7 +33,7 @@ impl JournalError {
 
 impl fmt::Display for JournalError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "journal {}: {}", self.path.display(), self.why)
+        write!(out, "{}: {}", self.path.display(), self.why)
     }
 }
 

@@ -163,4 +163,6 @@ pub enum HostEnd {
     Unreachable,
     /// It was left out on purpose.
     Skipped,
+    /// It was known to fail before anything was changed there.
+    Refused,
 }

@@ -120,15 +120,11 @@ impl Store {
             [name] => Ok((*name).clone()),
             [] => {
                 let known = runs.iter().rev().take(3).cloned().collect::<Vec<_>>().join(", ");
-                let known = if known.is_empty() {
-                    "there are none yet".to_owned()
-                } else {
-                    format!("the last are {known}")
+                let known = match known.is_empty() {
+                    true => "there are none yet".to_owned(),
+                    false => format!("the last are {known}; `tunerun runs` lists them"),
                 };
-                Err(JournalError::new(
-                    &self.root,
-                    format!("there is no run `{run}`: {known}; `tunerun runs` lists them"),
-                ))
+                Err(JournalError::new(&self.root, format!("there is no run `{run}`: {known}")))
             }
             many => {
                 let many: Vec<&str> = many.iter().map(|name| name.as_str()).collect();

@@ -55,7 +55,7 @@ impl Lab {
         let dir = spec.dir();
         if dir.exists() {
             return Err(Diagnostic::error(format!("the lab `{}` runs already", spec.name), None)
-                .help("tunerun lab down")
+                .help(format!("tunerun lab down --name {}", spec.name))
                 .into());
         }
         private_folder(&dir)?;

@@ -13,6 +13,7 @@ mod freeform;
 mod handlers;
 mod include;
 pub mod keywords;
+pub mod lints;
 mod loader;
 mod loops;
 mod play;

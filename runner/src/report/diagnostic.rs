@@ -8,6 +8,9 @@ use annotate_snippets::{
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::source::Span;
 
+/// The source of a task that was typed: its places say nothing to the person who typed it.
+pub const COMMAND_LINE: &str = "<command line>";
+
 /// Lines shown around the place.
 const AROUND: usize = 1;
 
@@ -41,7 +44,7 @@ fn one(renderer: &Renderer, problem: &Diagnostic) -> String {
         Severity::Warning => Level::WARNING,
     };
     let mut elements: Vec<Element<'_>> = Vec::new();
-    if let Some(span) = &problem.span {
+    if let Some(span) = problem.span.as_ref().filter(|span| span.source.name != COMMAND_LINE) {
         if span.source.text.is_empty() || span.source.secret {
             let origin = Origin::path(span.source.name.as_str());
             let (line, _) = span.line_column();

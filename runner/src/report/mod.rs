@@ -1,8 +1,11 @@
 //! Events folded into what people and programs read.
 
 pub mod diagnostic;
+pub mod drift;
 pub mod event;
+pub mod manual;
 pub mod paint;
 pub mod plan;
 pub mod reference;
+pub mod schema;
 pub mod terminal;

@@ -1,4 +1,5 @@
 //! A plan as people read it: hosts with equal plans once, the odd one first.
+use super::diagnostic::COMMAND_LINE;
 use super::paint::Paint;
 use crate::engine::walk::{Planned, Walked, What};
 use modules::vocabulary::{Activation, Back, Change, Diff, Effect, Mark};
@@ -94,7 +95,10 @@ fn title(hosts: &[&str], sum: &Sum) -> String {
         1 => names,
         many => format!("{many} hosts alike: {names}"),
     };
-    let mut parts = vec![format!("{} to change", sum.changes)];
+    let mut parts = vec![match sum.changes {
+        0 => "nothing to change".to_owned(),
+        many => format!("{many} to change"),
+    }];
     if sum.runs > 0 {
         parts.push(format!("{} to run", sum.runs));
     }
@@ -134,7 +138,8 @@ fn host(walked: &Walked, diff: bool, paint: Paint) -> String {
                 let _ = writeln!(out, "  {} {} — decided after {on}", paint.mark("?"), name(task));
             }
             What::Failed(problem) => {
-                let place = problem.span.as_ref().map(|span| format!(" ({span})")).unwrap_or_default();
+                let written = problem.span.as_ref().filter(|span| span.source.name != COMMAND_LINE);
+                let place = written.map(|span| format!(" ({span})")).unwrap_or_default();
                 let _ = writeln!(
                     out,
                     "  {} {} — will fail: {}{place}",
@@ -173,6 +178,13 @@ fn name(task: &Planned) -> String {
         Some(label) => format!("{} [{label}]", task.title),
         None => task.title.clone(),
     }
+}
+
+/// One task's change with its differences, as in a plan.
+pub fn task_text(task: &Planned, change: &Change, paint: Paint) -> String {
+    let mut out = String::new();
+    self::change(task, change, true, paint, &mut out);
+    out
 }
 
 fn change(task: &Planned, change: &Change, diff: bool, paint: Paint, out: &mut String) {

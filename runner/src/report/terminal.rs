@@ -45,7 +45,10 @@ impl Terminal {
                 Some(format!("{head}\n{}", render(std::slice::from_ref(problem), self.paint.0)))
             }
             Event::Undone { host, steps, left } => {
-                let mut text = format!("{host}: taken back: {steps} {}", plural(*steps, "step"));
+                let mut text = match steps {
+                    0 => format!("{host}: nothing was taken back"),
+                    _ => format!("{host}: taken back: {steps} {}", plural(*steps, "step")),
+                };
                 for words in left {
                     let _ = write!(text, "\n{host}: {}: {words}", self.paint.bad("left as it is"));
                 }
@@ -139,5 +142,6 @@ pub fn end_words(end: HostEnd) -> &'static str {
         HostEnd::Stale => "stale, left as it was",
         HostEnd::Unreachable => "unreachable",
         HostEnd::Skipped => "left out",
+        HostEnd::Refused => "known to fail; nothing was changed",
     }
 }

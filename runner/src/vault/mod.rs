@@ -82,9 +82,8 @@ impl fmt::Display for Refusal {
             }
             Self::WrongPassword { id, tried } => write!(
                 out,
-                "no given password opens this vault text: it needs that{}, tried were: {}; \
-                 if one of them is right, the text was changed",
-                if id.is_some() { named(id) } else { " it was encrypted with".to_owned() },
+                "no given password opens this vault text{}: tried {}; if one of them is right, the text was changed",
+                id.as_ref().map_or(String::new(), |id| format!(", which names the id `{id}`")),
                 tried.join(", ")
             ),
         }

@@ -124,7 +124,7 @@ impl HostRun {
         {
             self.trouble(Some(&planned[group.members[0]]), problem);
             return Ok(Err(match (&report.locked, &report.stale) {
-                (Some(_), _) => HostEnd::Held,
+                (Some(run), _) if !run.is_empty() => HostEnd::Held,
                 (None, Some(_)) => HostEnd::Stale,
                 _ => HostEnd::Failed,
             }));

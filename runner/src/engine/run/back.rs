@@ -14,10 +14,11 @@ impl HostRun {
         &mut self,
         journal: &Journal,
         applied: Applied,
+        title: String,
         problem: Box<Diagnostic>,
         handled: bool,
     ) -> Result<HostEnd, JournalError> {
-        let title = None;
+        let title = Some(title);
         self.tell(Event::Trouble { host: self.state.name.clone(), title, problem: *problem });
         let Applied { target, past, keys } = applied;
         for key in keys {
@@ -122,6 +123,13 @@ impl HostRun {
 
 /// Why nothing of a batch was written.
 pub(in crate::engine) fn unwritten(report: &BatchReport, host: &str) -> Option<Diagnostic> {
+    if report.locked.as_deref() == Some("") {
+        return Some(
+            Diagnostic::error(format!("{host} has no folder that runs can be recorded in"), None)
+                .note("the state folder cannot be made or written, or `flock` is not installed")
+                .help("say `tunerun_state_dir:` for this host: a folder that the acting user may write"),
+        );
+    }
     if let Some(run) = &report.locked {
         return Some(
             Diagnostic::error(format!("{host} is held by another run ({run})"), None)

@@ -72,6 +72,9 @@ impl HostError {
     }
 }
 
+/// Why a task may not be carried out though it is planned: it is not what was reviewed.
+pub type Review = Arc<dyn Fn(&Planned) -> Option<Diagnostic> + Send + Sync>;
+
 /// A host that takes part in a run.
 pub struct HostRun {
     scene: Arc<Scene>,
@@ -82,6 +85,10 @@ pub struct HostRun {
     pub state: HostState,
     /// Runs that were found open on it.
     pub open_runs: BTreeSet<String>,
+    /// Why its part does not begin, if it does not.
+    pub refused: Option<HostEnd>,
+    /// What judges each task of a batch before the batch is prepared.
+    pub review: Option<Review>,
     /// Who held its lock when it was first looked at.
     pub held: Option<String>,
     /// Where the mark of an open run stands.
@@ -111,6 +118,8 @@ impl HostRun {
             ask,
             state,
             open_runs: BTreeSet::new(),
+            refused: None,
+            review: None,
             held: None,
             marked: BTreeSet::new(),
             counts: Counts::default(),
@@ -221,10 +230,15 @@ impl HostRun {
                 Err(error) => return self.broken(journal, &error, applied.is_some()).await.map(Some),
             };
             if let Some(batch) = applied.take()
-                && let Some((problem, handled)) = judged_bad(&walked.planned, &batch.keys)
+                && let Some((task, problem, handled)) = judged_bad(&walked.planned, &batch.keys)
             {
-                let end = self.take_back(journal, batch, problem, handled).await?;
-                if end == HostEnd::FailedHalf && !handled {
+                let (title, keys) = (task.title.clone(), batch.keys.clone());
+                let end = self.take_back(journal, batch, title, problem, handled).await?;
+                if !handled {
+                    // What the batch changed is no more: it is not told as changed.
+                    let first = walked.planned.iter().position(|task| keys.contains(&task.key));
+                    self.tell_rest(&walked.planned, first.unwrap_or(0));
+                    self.counts.add(TaskEnd::Failed);
                     return Ok(Some(end));
                 }
             }
@@ -252,6 +266,11 @@ impl HostRun {
                     }
                 }
                 Next::Batch(group) => {
+                    if let Some((at, problem)) = self.unreviewed(&walked.planned, &group.members) {
+                        self.tell_rest(&walked.planned, at);
+                        self.trouble(Some(&walked.planned[at]), problem);
+                        return Ok(Some(HostEnd::Stale));
+                    }
                     let first = &walked.planned[group.members[0]];
                     if !self.in_step(first).await {
                         self.tell_rest(&walked.planned, group.members[0]);
@@ -266,6 +285,12 @@ impl HostRun {
                 }
             }
         }
+    }
+
+    /// The first task of a batch that was not reviewed like this.
+    fn unreviewed(&self, planned: &[Planned], members: &[usize]) -> Option<(usize, Diagnostic)> {
+        let review = self.review.as_ref()?;
+        members.iter().find_map(|member| review(&planned[*member]).map(|problem| (*member, problem)))
     }
 
     /// What was decided before an act stays decided: it is not asked again on what the act left.
@@ -330,13 +355,13 @@ impl HostRun {
 }
 
 /// The failure of a task of the last batch, and whether the playbook handles it.
-fn judged_bad(planned: &[Planned], keys: &[String]) -> Option<(Box<Diagnostic>, bool)> {
+fn judged_bad<'a>(planned: &'a [Planned], keys: &[String]) -> Option<(&'a Planned, Box<Diagnostic>, bool)> {
     planned.iter().filter(|task| keys.contains(&task.key)).find_map(|task| match &task.what {
-        What::Failed(problem) => Some((problem.clone(), false)),
+        What::Failed(problem) => Some((task, problem.clone(), false)),
         // What is held until `always` or forced handlers are over is told then.
         What::Done { failed: true, .. } if held(planned, &task.key) => {
             let words = format!("`{}` failed; what runs in any case comes first", task.title);
-            Some((Box::new(Diagnostic::warning(words, None)), true))
+            Some((task, Box::new(Diagnostic::warning(words, None)), true))
         }
         What::Done { failed: true, .. } => {
             let words = match &task.failure {
@@ -346,7 +371,7 @@ fn judged_bad(planned: &[Planned], keys: &[String]) -> Option<(Box<Diagnostic>, 
             let span = (!task.secret).then(|| task.span.clone());
             let mut problem = Diagnostic::warning(words, span);
             problem.notes.push("the playbook handles this failure".to_owned());
-            Some((Box::new(problem), true))
+            Some((task, Box::new(problem), true))
         }
         _ => None,
     })

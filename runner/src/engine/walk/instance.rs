@@ -474,6 +474,7 @@ impl Walker<'_> {
         let mut problem = Diagnostic::error(words, frame.task.action.span.clone());
         if let (false, Some(stderr)) = (frame.secret, verdict.result.get("stderr").and_then(Json::as_str))
             && !stderr.is_empty()
+            && !problem.message.ends_with(stderr.lines().last().unwrap_or_default())
         {
             problem.notes.push(format!("its last words: {}", stderr.lines().last().unwrap_or_default()));
         }
@@ -516,7 +517,7 @@ impl Walker<'_> {
         };
         let declared =
             fixed(&task.probe) == Some(true) || (never && fixed(&task.settings.check_mode) == Some(false));
-        let harmless = never && !self.scene.check && !self.changes;
+        let harmless = never && !self.scene.check && !self.scene.declared_only && !self.changes;
         if !declared && !harmless {
             return None;
         }

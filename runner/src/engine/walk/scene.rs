@@ -29,6 +29,8 @@ pub struct Asked {
     pub diff: bool,
     /// `--no-probes`: commands that only read do not run while planning.
     pub no_probes: bool,
+    /// Of commands only those run while planning that their author declared as reads: the plan is for later.
+    pub declared_only: bool,
     /// Passwords of the vault.
     pub passwords: Arc<Vec<Password>>,
     /// Chooses the hosts of the plays again, where tasks may add hosts or groups.
@@ -54,6 +56,7 @@ pub struct Scene {
     pub check: bool,
     pub(super) diff: bool,
     pub(super) no_probes: bool,
+    pub(super) declared_only: bool,
     pub(super) files: Mutex<HashMap<String, Layer>>,
     pub(super) select: Option<Select>,
     pub(super) shared: Arc<Shared>,
@@ -115,6 +118,7 @@ impl Scene {
             check: asked.check,
             diff: asked.diff,
             no_probes: asked.no_probes,
+            declared_only: asked.declared_only,
             select: asked.select,
             files: Mutex::default(),
             shared: Arc::new(shared),

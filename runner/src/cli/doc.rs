@@ -1,0 +1,114 @@
+//! `tunerun doc`: modules, words, risks, exit codes, precedence of variables, what differs from Ansible.
+use super::exit::Exit;
+use super::term;
+use clap::Args;
+use modules::vocabulary::RiskName;
+use std::fmt::Write as _;
+use tunerun::diagnostic::did_you_mean;
+use tunerun::engine::vocabulary::vocabulary;
+use tunerun::playbook::vocabulary::Meaning;
+use tunerun::report::manual;
+
+/// Explains a module or a topic; without a name it lists both.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  tunerun doc                what there is
+  tunerun doc sysctl         a module: arguments, types, defaults, an example
+  tunerun doc risks          names that accept_risk takes
+  tunerun doc ansible        what differs from Ansible")]
+pub struct Doc {
+    /// A module, or: ansible, exit, reference, risks, vars, words
+    pub name: Option<String>,
+}
+
+/// The topics, each with what it is about.
+const TOPICS: [(&str, &str); 6] = [
+    ("ansible", "what differs from Ansible"),
+    ("exit", "exit codes"),
+    ("reference", "all modules at length, as Markdown"),
+    ("risks", "risks that accept_risk can name"),
+    ("vars", "which value of a variable wins"),
+    ("words", "the words that are used here"),
+];
+
+impl Doc {
+    /// Runs it.
+    pub fn run(self) -> Exit {
+        let text = match self.name.as_deref() {
+            None => index(),
+            Some("ansible") => include_str!("../report/pages/ansible.txt").to_owned(),
+            Some("exit") => Exit::TABLE.to_owned(),
+            Some("reference") => tunerun::report::reference::reference(),
+            Some("risks") => risks(),
+            Some("vars") => include_str!("../report/pages/vars.txt").to_owned(),
+            Some("words") => include_str!("../report/pages/words.txt").to_owned(),
+            Some(name) => match module(name) {
+                Ok(text) => text,
+                Err(exit) => return exit,
+            },
+        };
+        term::data(&text);
+        Exit::Done
+    }
+}
+
+fn index() -> String {
+    let mut out =
+        format!("Modules (tunerun doc NAME):\n\n{}\nTopics (tunerun doc NAME):\n\n", manual::list());
+    for (name, about) in TOPICS {
+        let _ = writeln!(out, "{name:9}  {about}");
+    }
+    out
+}
+
+fn risks() -> String {
+    let mut out =
+        "Risks, accepted on a task or a play by accept_risk: {NAME: \"why it is accepted\"}. A closed list.\n\n"
+            .to_owned();
+    for risk in RiskName::ALL {
+        let _ = writeln!(out, "  {:21} {}", risk.as_str(), risk.meaning());
+    }
+    out
+}
+
+fn module(name: &str) -> Result<String, Exit> {
+    match vocabulary().meaning(name) {
+        Meaning::Module(known) => match modules::find(known.name) {
+            Some(entry) => {
+                let also = if entry.name == name {
+                    String::new()
+                } else {
+                    format!("{name} is called {} here.\n\n", entry.name)
+                };
+                Ok(also + &manual::module(entry))
+            }
+            None => Ok(word(known)),
+        },
+        Meaning::Refused(why, instead) => {
+            term::wrong(format!("`{name}` is not supported: {why}"), Some(instead));
+            Err(Exit::Wrong)
+        }
+        Meaning::Unknown(near) => {
+            let topics = TOPICS.iter().map(|(topic, _)| *topic);
+            let near = did_you_mean(name, topics).map(str::to_owned).or(near);
+            let help = near.map_or_else(
+                || "`tunerun doc` lists modules and topics".to_owned(),
+                |near| format!("did you mean `{near}`?"),
+            );
+            term::wrong(format!("there is no module and no topic `{name}`"), Some(&help));
+            Err(Exit::Wrong)
+        }
+    }
+}
+
+/// What only steers a run: as in Ansible.
+fn word(known: &tunerun::playbook::Known) -> String {
+    let arguments = match known.arguments {
+        [] => "any, as in Ansible".to_owned(),
+        names => names.join(", "),
+    };
+    format!(
+        "{}\n\nIt steers a run and changes nothing on a host; it means what it means in Ansible.\n\nArguments: {arguments}\n",
+        known.name
+    )
+}

@@ -1,0 +1,55 @@
+//! `tunerun lint`: all that can be told of a playbook without a host.
+use super::exit::Exit;
+use super::gather;
+use super::load::templates;
+use super::term;
+use clap::Args;
+use std::path::PathBuf;
+use tunerun::diagnostic::{Problems, Severity};
+use tunerun::playbook::lints::lints;
+
+/// Checks playbooks without contacting a host: YAML, keywords, modules, arguments, roles, templates, conditions.
+///
+/// Ends with 2 where a playbook has errors, with 0 where it has none or only warnings.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "Examples:
+  tunerun lint site.yaml
+  tunerun lint *.yaml")]
+pub struct Lint {
+    /// The playbooks
+    #[arg(required = true)]
+    pub playbooks: Vec<PathBuf>,
+}
+
+impl Lint {
+    /// Runs it.
+    pub fn run(self) -> Exit {
+        let mut all = Problems::new();
+        for path in &self.playbooks {
+            let loader = gather::loader();
+            match loader.load(&path.display().to_string()) {
+                Ok(playbook) => {
+                    all.extend(playbook.warnings.iter().cloned());
+                    let mut folders = vec![gather::folder(path)];
+                    let roles = playbook.plays.iter().flat_map(|play| &play.roles);
+                    folders.extend(roles.map(|role| PathBuf::from(&role.path)));
+                    all.extend(gather::template_problems(&templates(folders), &playbook));
+                    all.extend(lints(&playbook));
+                }
+                Err(mut problems) => all.append(&mut problems),
+            }
+        }
+        term::problems(&all);
+        if all.iter().any(|problem| problem.severity == Severity::Error) {
+            return Exit::Wrong;
+        }
+        if all.is_empty() {
+            let count = self.playbooks.len();
+            term::say(&format!(
+                "{count} {}: nothing to say",
+                if count == 1 { "playbook" } else { "playbooks" }
+            ));
+        }
+        Exit::Done
+    }
+}

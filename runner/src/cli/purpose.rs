@@ -1,0 +1,100 @@
+//! What a plan is made for: to be played, to be saved, to be compared, or because it was reviewed before.
+use super::exit::Exit;
+use super::options::typed;
+use super::play::Play;
+use super::term;
+use super::{apply, plan, run, verify};
+use std::sync::Arc;
+use tunerun::engine::run::{HostError, HostRun, Review};
+use tunerun::engine::walk::{Scene, Walked};
+use tunerun::plan::{Origin, Saved, unreviewed};
+
+/// What a plan is for.
+#[derive(Clone, Debug, Default)]
+pub enum Purpose {
+    /// It is applied once it was seen.
+    #[default]
+    Play,
+    /// One task from the command line: as a person typed it.
+    Task(String),
+    /// It is shown, and saved where a file is named.
+    Save(plan::Saving),
+    /// It must be empty.
+    Verify,
+    /// It was reviewed before, and must be the same.
+    Apply(Arc<Saved>, String),
+}
+
+/// Hosts with their plans.
+pub type Plans = Vec<(HostRun, Walked)>;
+
+impl Purpose {
+    /// Whether the plan is reviewed first and applied by another call.
+    pub fn is_for_later(&self) -> bool {
+        matches!(self, Self::Save(_) | Self::Apply(..))
+    }
+
+    /// Whether the plan speaks of a host.
+    pub fn is_about(&self, host: &str) -> bool {
+        match self {
+            Self::Apply(saved, _) => saved.hosts.contains_key(host),
+            _ => true,
+        }
+    }
+
+    /// What judges the tasks of a host before they are carried out: only what was reviewed is.
+    pub fn review(&self, host: &str) -> Option<Review> {
+        let Self::Apply(saved, _) = self else { return None };
+        let (saved, host) = (Arc::clone(saved), host.to_owned());
+        Some(Arc::new(move |task| {
+            unreviewed(&saved, &host, task).map(|found| apply::refused(&host, &[found]))
+        }))
+    }
+}
+
+impl Play {
+    /// Whether anything is changed in the end.
+    pub(super) fn acts(&self) -> bool {
+        !self.check && !matches!(self.purpose, Purpose::Save(_) | Purpose::Verify)
+    }
+
+    /// Shows and judges the plans. Gives those that are applied, or how the command ends.
+    pub(super) fn judged(
+        &self,
+        scene: &Scene,
+        planned: Plans,
+        unreachable: &[(String, HostError)],
+        made_from: &[Origin],
+    ) -> Result<Plans, Exit> {
+        match &self.purpose {
+            Purpose::Task(_) if !planned.is_empty() && run::answers(&planned).is_some() => {
+                self.left_out(planned.len(), unreachable);
+                term::data(&run::answers(&planned).unwrap_or_default());
+                Err(if unreachable.is_empty() { Exit::Done } else { Exit::Unreachable })
+            }
+            Purpose::Play | Purpose::Task(_) => match self.shown(scene, &planned, unreachable) {
+                Some(exit) => Err(exit),
+                None => Ok(planned),
+            },
+            Purpose::Save(saving) => Err(plan::shown(self, saving, &planned, unreachable, made_from)),
+            Purpose::Verify => Err(verify::told(&planned, unreachable)),
+            Purpose::Apply(saved, _) => apply::judged(self, scene, saved, planned, unreachable, made_from),
+        }
+    }
+
+    /// As a person would type it again; `-e` values stay out, since they may be secret.
+    pub(super) fn command(&self) -> String {
+        let mut words = match &self.purpose {
+            Purpose::Apply(_, file) => return format!("tunerun apply {}", typed(file)),
+            Purpose::Task(line) => vec![line.clone()],
+            _ => vec!["tunerun play".to_owned(), typed(&self.playbook.display().to_string())],
+        };
+        words.extend(self.hosts.inventory.iter().map(|inventory| format!("-i {}", typed(inventory))));
+        words.extend(self.hosts.limit.iter().map(|limit| format!("--limit {}", typed(limit))));
+        words.extend((!self.tags.is_empty()).then(|| format!("--tags {}", typed(&self.tags.join(",")))));
+        words.extend(
+            (!self.skip_tags.is_empty()).then(|| format!("--skip-tags {}", typed(&self.skip_tags.join(",")))),
+        );
+        words.join(" ")
+    }
+}
