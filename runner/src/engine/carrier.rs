@@ -257,7 +257,12 @@ _h=1; }}; done; [ -z \"$_h\" ] || ( flock -n 9 ) 9>>\"$_b/lock\" || {{ IFS= read
                     let sent = connection.upload(link, path.as_str().as_bytes(), bytes, None).await;
                     if let Some(words) = unstaged(sent)? {
                         self.clean(prepared.batch(), prepared.run()).await?;
-                        return Ok(BatchReport { unstaged: Some(words), ..BatchReport::default() });
+                        let unstaged_step = Some(index);
+                        return Ok(BatchReport {
+                            unstaged: Some(words),
+                            unstaged_step,
+                            ..BatchReport::default()
+                        });
                     }
                 }
                 let mut script = with_caps(Script::new(script), &looks).in_session();

@@ -17,7 +17,7 @@ fn bed() -> Bed {
 }
 
 #[test]
-fn a_full_file_system_of_the_target_stops_the_batch_before_anything_is_written() {
+fn a_full_file_system_of_the_target_fails_the_task_before_anything_of_it_is_written() {
     if !is_root("a full disk") {
         return;
     }
@@ -28,6 +28,9 @@ fn a_full_file_system_of_the_target_stops_the_batch_before_anything_is_written()
         let before = format!("mount -t tmpfs -o size=64k tmpfs {etc}; echo old > {etc}/large");
         let said = bed.apart(&before, &format!("ls -A {etc} >&2; cat {etc}/large >&2"));
         said.ended(1).says(&["No space left on device", "\nlarge\nold\n"]);
+        // What came before the task that failed is whole: as it was, or as it was asked for.
+        assert!(["old small\n", "new small\n"].contains(&bed.read("small").as_str()));
+        bed.tunerun(&["undo", "last"]).ended(0);
         assert_eq!(bed.read("small"), "old small\n");
         bed.playbook(TASKS);
         bed.play().ended(0);

@@ -44,7 +44,7 @@ fn a_third_value_stays_until_it_is_forced_and_is_shown_with_the_two_others() {
     bed.play().ended(15).says(&["was left open", "--over"]);
     bed.tunerun(&["undo", "last", "--force", &claim]).ended(0);
     assert_eq!(bed.read("one"), "old one\n");
-    bed.tunerun(&["undo", "last"]).ended(0).says(&["0 steps"]);
+    bed.tunerun(&["undo", "last"]).ended(0).says(&["nothing to take back"]);
     bed.play().ended(0);
 }
 
@@ -78,7 +78,7 @@ fn what_has_gone_back_and_was_made_anew_by_somebody_is_theirs() {
     let bed = played();
     bed.tunerun(&["undo", "last"]).ended(0);
     bed.write("one", "new one\n");
-    bed.tunerun(&["undo", "last"]).ended(0).says(&["0 steps"]);
+    bed.tunerun(&["undo", "last"]).ended(0).says(&["nothing to take back"]);
     assert_eq!(
         bed.read("one"),
         "new one\n",
