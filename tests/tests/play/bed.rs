@@ -1,6 +1,6 @@
 //! A playbook, its hosts on this machine, and what playing it leaves.
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use tests::program::tunerun;
