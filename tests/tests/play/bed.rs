@@ -1,6 +1,6 @@
 //! A playbook, its hosts on this machine, and what playing it leaves.
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use tests::program::tunerun;
@@ -104,30 +104,12 @@ impl Bed {
         names.sort();
         names
     }
-
-    /// Whether any file that the run left (journal, ways back) holds a text.
-    pub fn leaks(&self, text: &str) -> Vec<PathBuf> {
-        let mut found = Vec::new();
-        search(&self.dir.join("runs"), text, &mut found);
-        found
-    }
 }
 
 /// A play of these tasks on all hosts.
 pub fn on_all(tasks: &str) -> String {
     let indented: String = tasks.lines().map(|line| format!("    {line}\n")).collect();
     format!("- hosts: all\n  gather_facts: false\n  tasks:\n{indented}")
-}
-
-fn search(folder: &Path, text: &str, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            search(&path, text, found);
-        } else if fs::read(&path).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(text)) {
-            found.push(path);
-        }
-    }
 }
 
 impl Drop for Bed {

@@ -2,7 +2,9 @@
 //!
 //! A walk is a pure function of the playbook, the inventory, the facts and the outcomes so far. It is made again after
 //! each look and after each batch, always from the start: so a plan, a check and a run are the same code.
+mod acting;
 mod args;
+mod asking;
 mod decide;
 mod fights;
 mod flush;
@@ -14,6 +16,8 @@ mod items;
 mod layers;
 mod loops;
 mod outcome;
+mod probe;
+mod replay;
 mod scene;
 mod scope;
 mod setting;

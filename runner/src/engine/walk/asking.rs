@@ -1,0 +1,156 @@
+//! What a module asks for, and what will be said of it.
+use super::decide::result_of;
+use super::instance::{Frame, Inst};
+use super::items::Walker;
+use super::outcome::{Ran, What};
+use super::setting::parts;
+use crate::diagnostic::Diagnostic;
+use crate::playbook::Task;
+use crate::template::{Json, Var, late};
+use modules::vocabulary::{Back, Change, Facts, RiskName, TaskId};
+use serde_json::{Map, json};
+
+impl Walker<'_> {
+    /// A change that the module asks for.
+    pub(super) fn changed(&mut self, frame: Frame<'_>, mut change: Change, tries: u32) -> Inst {
+        if never_changes(frame.task) {
+            // Its author says that it changes nothing: there is nothing to take back.
+            for step in change.steps.iter_mut().filter(|step| step.look.is_none()) {
+                step.back = Back::Nothing;
+            }
+        }
+        if let Some(problem) = self.unaccepted(&frame, &change) {
+            return self.failed(&frame, problem);
+        }
+        if change.is_empty() && change.wait.is_none() {
+            return self.unchanged(frame, change);
+        }
+        match self
+            .scope(Some(frame.task), frame.locals.clone())
+            .flag(frame.task.settings.check_mode.as_ref(), false)
+        {
+            Ok(false) => {}
+            Ok(true) => return self.only_checked(frame, change),
+            Err(unknown) => return self.unknown_in(&frame, unknown),
+        }
+        if let Some(row) = self.probe(&frame, &change) {
+            return self.probed(frame, row, &change);
+        }
+        self.changes = true;
+        let order = TaskId(self.order);
+        for facts in self.facts.values_mut() {
+            facts.plan(order, change.steps.iter().cloned());
+        }
+        self.facts.entry(frame.target.clone()).or_insert_with(|| {
+            let mut facts = Facts::default();
+            facts.plan(order, change.steps.iter().cloned());
+            facts
+        });
+        let mut result = result_of(&change.result, !change.steps.is_empty(), false);
+        if change.answer.is_some() {
+            let mark = late(&format!("`{}`", frame.task.title()));
+            for name in ["rc", "stdout", "stderr", "stdout_lines", "stderr_lines", "failed"] {
+                result.insert(name.into(), mark.clone());
+            }
+        }
+        let changed = self.predicted(&frame, &mut result, &change);
+        let decides = !frame.task.until.is_empty()
+            || (change.answer.is_some() && !frame.task.failed_when.is_empty())
+            || change.wait.is_some();
+        let delay = if tries == 0 { None } else { self.delay(&frame) };
+        let timeout = frame.task.settings.timeout.as_ref().and_then(|timeout| timeout.fixed().copied());
+        self.planned_in(&frame, What::Change(Box::new(change)));
+        if let Some(planned) = self.out.planned.last_mut() {
+            planned.ends_batch = decides;
+            planned.delay = delay;
+            planned.timeout =
+                timeout.and_then(|seconds| u64::try_from(seconds).ok()).filter(|seconds| *seconds > 0);
+        }
+        Inst { secret: frame.secret, changed, ..Inst::pending(Json::Object(result)) }
+    }
+
+    /// `check_mode: true` on the task: what it would do is said and not done.
+    pub(super) fn only_checked(&mut self, frame: Frame<'_>, change: Change) -> Inst {
+        if change.answer.is_some() {
+            let (key, label, target) = (frame.key.clone(), frame.label.clone(), frame.target.clone());
+            return self.skipped(frame.task, &key, label, &target, "`check_mode: true`".to_owned());
+        }
+        let result = Json::Object(result_of(&change.result, !change.steps.is_empty(), false));
+        let mut notes = change.notes;
+        notes.push("would change; `check_mode: true` keeps it as it is".to_owned());
+        self.planned_in(&frame, What::Same { result: result.clone(), notes });
+        Inst { secret: frame.secret, ..Inst::known(result, true) }
+    }
+
+    pub(super) fn delay(&self, frame: &Frame<'_>) -> Option<f64> {
+        let scope = self.scope(Some(frame.task), frame.locals.clone());
+        let (fixed, template) = parts(frame.task.delay.as_ref());
+        Some(scope.number(fixed, template).ok().flatten().unwrap_or(5.0))
+    }
+
+    /// Whether a change that is not made yet will count as one; none where that is not known.
+    pub(super) fn predicted(
+        &self,
+        frame: &Frame<'_>,
+        result: &mut Map<String, Json>,
+        change: &Change,
+    ) -> Option<bool> {
+        let changes = !change.steps.is_empty();
+        if frame.task.changed_when.is_empty() {
+            return Some(changes);
+        }
+        let mut locals = frame.locals.clone();
+        if let Some((name, _)) = &frame.task.register {
+            locals.push((name.clone(), Var::seen(Json::Object(result.clone()))));
+        }
+        match self.scope(Some(frame.task), locals).all(&frame.task.changed_when) {
+            Ok(first_false) => {
+                result.insert("changed".into(), json!(first_false.is_none()));
+                Some(first_false.is_none())
+            }
+            Err(_) => {
+                result.insert("changed".into(), late(&format!("`{}`", frame.task.title())));
+                None
+            }
+        }
+    }
+
+    /// Nothing is to be done: the conditions are asked all the same.
+    pub(super) fn unchanged(&mut self, frame: Frame<'_>, change: Change) -> Inst {
+        let ran = Ran { result: change.result.clone(), ..Ran::default() };
+        let verdict = {
+            let mut scope = self.scope(Some(frame.task), frame.locals.clone());
+            scope.verdict(frame.task, &ran)
+        };
+        match verdict {
+            Err(unknown) => self.unknown_in(&frame, unknown),
+            Ok(verdict) if verdict.failed => self.failed_by(&frame, verdict, None),
+            Ok(verdict) => {
+                let result = verdict.result.clone();
+                self.planned_in(&frame, What::Same { result, notes: change.notes });
+                Inst { secret: frame.secret, ..Inst::known(verdict.result, verdict.changed) }
+            }
+        }
+    }
+
+    /// A risk that nobody accepted.
+    pub(super) fn unaccepted(&self, frame: &Frame<'_>, change: &Change) -> Option<Diagnostic> {
+        let accepted = |name: RiskName| {
+            frame.task.settings.accept_risk.iter().any(|waiver| waiver.risk == name.as_str())
+        };
+        let risk = change.risks.iter().find(|risk| !accepted(risk.name))?;
+        Some(
+            Diagnostic::error(risk.why.clone(), frame.task.action.span.clone())
+                .help(format!(
+                    "if that is meant, write on the task: `accept_risk: {{{}: \"why it is accepted\"}}`",
+                    risk.name.as_str()
+                ))
+                .note(risk.name.meaning()),
+        )
+    }
+}
+
+/// Whether a task's author says that it never changes anything.
+pub(super) fn never_changes(task: &Task) -> bool {
+    matches!(task.changed_when.as_slice(), [only] if only.as_bool() == Some(false))
+}
