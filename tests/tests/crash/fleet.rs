@@ -66,6 +66,7 @@ impl Fleet {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let root = std::env::temp_dir().join(format!("tunerun-crash-lab-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&root).unwrap();
+        let mut fleet = Self { lab: None, root: root.clone(), old: BTreeMap::new() };
         let names: Vec<String> = (1..=count).map(|number| format!("h{number}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let spec = LabSpec {
@@ -90,7 +91,7 @@ impl Fleet {
         }
         std::fs::write(root.join("hosts.ini"), inventory).unwrap();
         std::fs::write(root.join("play.yml"), PLAYBOOK).unwrap();
-        let mut fleet = Self { lab: Some(lab), root, old: BTreeMap::new() };
+        fleet.lab = Some(lab);
         std::thread::scope(|scope| {
             for some in names.chunks(names.len().div_ceil(4)) {
                 let fleet = &fleet;
