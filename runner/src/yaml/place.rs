@@ -65,11 +65,12 @@ impl Written<'_> {
 
     /// Where the next letter of the value was written, from `at` on.
     fn next(&self, mut at: usize, letter: char) -> Option<usize> {
-        if self.raw[..at].ends_with('\n') {
+        // A value and its text that do not align, such as a quote that stands for two, may lead into a letter.
+        if self.raw.get(..at)?.ends_with('\n') {
             let blanks = self.raw[at..].bytes().take(self.indent).take_while(|byte| *byte == b' ').count();
             at += blanks;
         }
-        let rest = &self.raw[at..];
+        let rest = self.raw.get(at..)?;
         let first = rest.chars().next()?;
         if self.quote == Some('"') && first == '\\' {
             return escape(rest, letter).map(|skipped| at + skipped);

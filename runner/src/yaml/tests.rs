@@ -237,6 +237,13 @@ fn holds(text: &str) {
     }
 }
 
+#[test]
+fn a_mark_behind_a_closing_quote_is_read_or_refused() {
+    for text in ["''\u{feff}", "''\u{feff}*x", "'\u{feff}'", "''''\u{f6}"] {
+        holds(text);
+    }
+}
+
 proptest! {
     #[test]
     fn any_text_is_read_or_refused(text in "\\PC{0,60}") {
