@@ -24,7 +24,7 @@ use serde_json::{Value as Json, json};
 ///
 /// Errors: a unit that is not there is refused with the nearest name, or decided late where an earlier task installs
 /// packages, puts the unit's file or runs a command; so are a start of a masked unit and `enabled: false` of a unit
-/// without [Install] section. Sources: systemctl(1), systemd.unit(5), org.freedesktop.systemd1(5).
+/// without an `[Install]` section. Sources: systemctl(1), systemd.unit(5), org.freedesktop.systemd1(5).
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SystemdUnit {

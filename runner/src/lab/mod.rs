@@ -4,7 +4,7 @@
 //! seen in the machine's own namespaces; the end of the supervisor is the end of all of it.
 //!
 //! Limits, said plainly: hosts share the machine's kernel, so kernel settings are copies per host ([`knobs`]): they
-//! refuse what the kernel refuses for the keys in [`knobs::rule`], they are read back as the kernel would print
+//! refuse what the kernel refuses for the keys in `knobs::rule`, they are read back as the kernel would print
 //! them, and they have no effect. Settings of the network are real, for each host has a network of its own.
 mod booted;
 mod cgroup;

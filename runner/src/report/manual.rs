@@ -122,7 +122,7 @@ fn text(schema: &Json, name: &str) -> String {
     schema.get(name).and_then(Json::as_str).unwrap_or_default().to_owned()
 }
 
-/// Words in lines of at most [`WIDTH`] columns.
+/// Words in lines of at most `WIDTH` columns.
 pub fn wrapped(words: &str, indent: usize) -> String {
     let mut out = String::new();
     let mut line = " ".repeat(indent);

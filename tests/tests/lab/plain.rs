@@ -110,10 +110,10 @@ fn a_kept_lab_outlives_the_command_and_runs_programs() {
     let bed = Bed::new();
     let run = |words: &[&str]| {
         let mut command = Command::new(tunerun());
-        command.arg("lab").args(words).env("TUNERUN_LAB", &bed.root).stdin(Stdio::null());
+        command.arg("lab").args(words).env("TUNERUN_LABS", &bed.root).stdin(Stdio::null());
         command.output().unwrap()
     };
-    let up = run(&["up", "--plain", "one", "two"]);
+    let up = run(&["up", "--tier", "plain", "--host", "one", "--host", "two"]);
     assert!(up.status.success(), "{}", String::from_utf8_lossy(&up.stderr));
     let lab = Lab::attach(&bed.root, "lab").unwrap();
     let seen = run(&["exec", "ip", "-br", "-4", "addr", "show", "br0"]);

@@ -23,14 +23,16 @@ fn nobody_gets_the_right_words() {
     let mut command = Command::new(&program);
     command
         .args(["lab", "up"])
-        .env("TUNERUN_LAB", bed.root.join("labs"))
+        .env("TUNERUN_LABS", bed.root.join("labs"))
         .current_dir("/")
         .uid(NOBODY)
         .gid(NOBODY);
     let output = command.output().unwrap();
     let words = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success());
-    for part in ["needs root", "mounts, networks and cgroups", "sudo tunerun lab up", "connection: local"] {
+    for part in
+        ["needs root", "mounts, networks and cgroups", "sudo /", "/tunerun lab up", "connection: local"]
+    {
         assert!(words.contains(part), "`{part}` is not in:\n{words}");
     }
     assert!(!bed.root.join("labs").exists());

@@ -31,10 +31,19 @@ async fn a_shell_that_dies_says_so_at_once() {
     for interpreter in INTERPRETERS {
         let host = open(interpreter).await;
         let begun = Instant::now();
-        let script = Script::new("echo begun; kill -9 $$; sleep 30");
+        let file = format!("/tmp/tunerun-died-{}", std::process::id());
+        let script = format!("sh -c 'echo $PPID' > {file}; echo begun; kill -9 $$; exec sleep 30");
+        let script = Script::new(script);
         let error = host.run(&Identity::Login, &script).await.unwrap_err();
         assert!(error.to_string().contains("ended in the middle of a script (ended by signal 9)"), "{error}");
         assert!(begun.elapsed() < Duration::from_secs(5), "{interpreter}");
+        let left = std::fs::read_to_string(&file).unwrap();
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(
+            run(&host, &format!("kill -9 {}", left.trim())).await.rc,
+            0,
+            "{interpreter}: what it left still runs"
+        );
         assert_eq!(run(&host, "exit 4").await.rc, 4, "{interpreter}");
     }
 }
