@@ -9,6 +9,7 @@ use super::settings::{Layer, LayerKind, Owner, Settings, WORDS};
 use super::tree::{Block, Body, Item, Place};
 use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::source::Span;
+use crate::vault::is_vault;
 use crate::yaml::{Data, Node};
 
 /// A role's folder and variables.
@@ -221,13 +222,22 @@ impl Reader<'_> {
 
     fn role_vars(&mut self, path: &str, kind: &str, from: Option<&str>, span: &Span) -> Option<Arc<Node>> {
         let file = self.role_part(path, kind, from, span)?;
-        self.variables_file(&file, Some(span))
+        let vars = self.variables_file(&file, Some(span));
+        // A role's variables are wanted before any password is at hand: empty ones would be a silent lie.
+        if vars.is_none() && self.source(&file, Some(span)).is_some_and(|source| is_vault(&source.text)) {
+            let message =
+                format!("{file} is encrypted as a whole, and the variables of a role are not opened");
+            let help =
+                "encrypt its values one by one (`!vault`), or load it by `vars_files` or `include_vars`";
+            self.tell(Diagnostic::error(message, span.clone()).help(help));
+        }
+        vars
     }
 
     /// The mapping of a variables file; nothing for an empty one and for one that is encrypted as a whole.
     pub(super) fn variables_file(&mut self, path: &str, from: Option<&Span>) -> Option<Arc<Node>> {
         let source = self.source(path, from)?;
-        if source.text.starts_with("$ANSIBLE_VAULT;") {
+        if is_vault(&source.text) {
             return None;
         }
         let mut node =

@@ -230,3 +230,19 @@ fn circles_are_told() {
         ("a.yml", "- include_tasks: a.yml\n  when: n > 0\n"),
     ]);
 }
+
+#[test]
+fn variables_that_are_encrypted_as_a_whole_are_refused_not_empty() {
+    for kind in ["vars", "defaults"] {
+        let file = format!("roles/r/{kind}/main.yml");
+        let said = messages(&[
+            ("site.yml", "- hosts: all\n  roles: [r]\n"),
+            ("roles/r/tasks/main.yml", "- debug: {msg: x}\n"),
+            (&file, "$ANSIBLE_VAULT;1.1;AES256\n6162\n"),
+        ]);
+        assert!(
+            said.iter().any(|said| said.contains(&format!("{file} is encrypted as a whole"))),
+            "{said:?}"
+        );
+    }
+}
