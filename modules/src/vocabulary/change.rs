@@ -1,4 +1,5 @@
 //! What one task asks of one target.
+use super::evidence::Evidence;
 use super::row::Row;
 use super::step::Step;
 use super::wait::Wait;
@@ -220,6 +221,9 @@ pub struct Change {
     /// What to say besides, one sentence each: lints, hints, what is not live yet.
     #[serde(default)]
     pub notes: Vec<String>,
+    /// The proofs of being live, told also where nothing is to be done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Evidence>,
 }
 
 impl Change {

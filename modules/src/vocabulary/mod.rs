@@ -2,6 +2,7 @@
 mod bytes;
 mod change;
 mod claim;
+mod evidence;
 mod facts;
 mod image;
 mod path;
@@ -16,6 +17,7 @@ mod wait;
 pub use bytes::{Bytes, Digest};
 pub use change::{Activation, Change, Diff, Effect, Mark, Risk, RiskName, Token};
 pub use claim::Claim;
+pub use evidence::{Evidence, Standing};
 pub(crate) use facts::link_target;
 pub use facts::{Facts, Identity, Look};
 pub use image::{Content, Image, Meta, Owner};
