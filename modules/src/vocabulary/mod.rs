@@ -13,6 +13,7 @@ mod seen;
 mod step;
 mod stop;
 mod wait;
+mod writing;
 
 pub use bytes::{Bytes, Digest};
 pub use change::{Activation, Change, Diff, Effect, Mark, Risk, RiskName, Token};
@@ -31,3 +32,4 @@ pub use seen::{Body, Kind, Node, Output, Seen};
 pub use step::{Act, Back, Match, Spoil, Step};
 pub use stop::{Refusal, Stop, TaskId, all, missing};
 pub use wait::{Goal, Presence, Wait};
+pub use writing::Writing;

@@ -1,5 +1,6 @@
 //! The command line: one file a subcommand.
 mod apply;
+mod continuing;
 mod doc;
 mod exit;
 mod gather;
@@ -8,6 +9,7 @@ mod journal;
 mod lab;
 mod lint;
 mod load;
+mod noted;
 mod options;
 mod plan;
 mod play;

@@ -2,6 +2,7 @@
 use super::exit::Exit;
 use super::gather::{self, Steering};
 use super::load;
+use super::noted::NOTED;
 use super::options::{HostOptions, LinkOptions, home, user};
 use super::prompting::Prompting;
 use super::purpose::Purpose;
@@ -10,7 +11,8 @@ use clap::Args;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::mpsc;
-use tunerun::engine::fleet::{Applying, Planning, apply_all, plan_all, union};
+use tunerun::engine::doubles::doubles;
+use tunerun::engine::fleet::{Applying, Planning, apply_all, known_end, plan_all, union};
 use tunerun::engine::links::Links;
 use tunerun::engine::run::{Events, HostError, HostRun};
 use tunerun::engine::target::HostState;
@@ -21,7 +23,6 @@ use tunerun::playbook::Loader;
 use tunerun::report::event::Event;
 use tunerun::report::plan::{Sum, fleet};
 use tunerun::report::terminal::Terminal;
-use tunerun::transport::Secret;
 use tunerun::transport::endpoint::Defaults;
 
 /// Plans a playbook for its hosts, shows the plan, asks, applies it and proves it.
@@ -116,8 +117,7 @@ impl Play {
             declared_only: self.purpose.is_for_later(),
         };
         let asked = hosts.asked.clone();
-        let mut made_from = gather::made_from(&playbook);
-        made_from.extend(hosts.world.origins());
+        let made_from = hosts.world.origins();
         let scene = match gather::scene(&self.playbook, loader, playbook, hosts, steering) {
             Ok(scene) => Arc::new(scene),
             Err(exit) => return exit,
@@ -166,13 +166,7 @@ impl Play {
     }
 
     async fn with_links(self, scene: Arc<Scene>, asked: Vec<String>, made_from: Vec<Origin>) -> Exit {
-        let connection =
-            if self.links.ask_pass { term::ask_secret("SSH password").map(Secret::new) } else { None };
-        let becoming = if self.links.ask_become_pass {
-            term::ask_secret("BECOME password").map(Secret::new)
-        } else {
-            None
-        };
+        let (connection, becoming) = self.links.clone().ask();
         let agent = std::env::var_os("SSH_AUTH_SOCK").map(PathBuf::from);
         let defaults = Defaults::new(home(), user(), agent);
         let lab = match super::rehearsal::lab(&scene, &union(&scene)).await {
@@ -210,7 +204,7 @@ impl Play {
         links: Arc<Links>,
         events: Events,
         asked: Vec<String>,
-        made_from: Vec<Origin>,
+        mut made_from: Vec<Origin>,
     ) -> Exit {
         let host = |id| {
             let name = scene.inventory().host_name(id).to_owned();
@@ -226,10 +220,24 @@ impl Play {
         }
         let unreachable: Vec<_> =
             unreachable.into_iter().filter(|(host, _)| self.purpose.is_about(host)).collect();
+        let doubles = doubles(&scene, &links, &planned);
+        if !doubles.is_empty() && !matches!(self.purpose, Purpose::Verify) {
+            term::problems_only(&doubles);
+            term::say("nothing was changed");
+            return Exit::Wrong;
+        }
+        made_from.extend(NOTED.origins());
+        self.look_up(&mut made_from);
         let planned = match self.judged(&scene, planned, &unreachable, &made_from) {
             Ok(planned) => planned,
             Err(exit) => return exit,
         };
+        if let Some(ends) = none_begins(&planned) {
+            // Nothing to record, and nothing that could be undone.
+            planned.iter().zip(&ends).for_each(|((run, _), end)| run.stays_out(*end));
+            term::say("no host can begin, so nothing was changed, and there is no run to undo");
+            return ends.into_iter().fold(Exit::Done, worse);
+        }
         let store = Store::new(self.links.runs());
         let journal = match self.begin(&store, asked, made_from).await {
             Ok(journal) => journal,
@@ -373,8 +381,14 @@ impl Play {
             inventories,
             dir: std::env::current_dir().unwrap_or_default().display().to_string(),
             by: format!("{} on {}", user(), nix::unistd::gethostname().unwrap_or_default().to_string_lossy()),
+            asked: self.invocation().map(Box::new),
+            continues: self.continues().map(|earlier| earlier.run().to_owned()),
         };
         journal.decide(record).await.map_err(|why| wrong(&why))?;
+        if let Some(earlier) = self.continues() {
+            let what = format!("goes on as run {}", journal.run());
+            earlier.decide(Record::Decided { what, by: user() }).await.map_err(|why| wrong(&why))?;
+        }
         Ok(journal)
     }
 }
@@ -411,6 +425,12 @@ pub(super) fn within(scene: &Scene, missing: usize) -> bool {
         Some(Batch::Percent(most)) => missing as f64 <= total as f64 * most / 100.0,
         _ => false,
     })
+}
+
+/// How each host's part ends, where none of them begins.
+fn none_begins(planned: &[(HostRun, Walked)]) -> Option<Vec<HostEnd>> {
+    let ends: Option<Vec<HostEnd>> = planned.iter().map(|(run, walked)| known_end(run, walked)).collect();
+    ends.filter(|ends| !ends.is_empty())
 }
 
 /// How the run ended, over all hosts.

@@ -111,9 +111,12 @@ fn text(journaled: &Journaled) -> String {
     for entry in &journaled.entries {
         let at = &entry.at;
         match &entry.record {
-            Record::Began { run, version, by, made_from, .. } => {
+            Record::Began { run, version, by, made_from, continues, .. } => {
                 let _ = writeln!(out, "run {run}: {}", command(journaled));
                 let _ = writeln!(out, "{at} began, by {by}, tunerun {version}");
+                if let Some(earlier) = continues {
+                    let _ = writeln!(out, "  goes on with run {earlier}");
+                }
                 for (name, digest) in made_from {
                     let _ = writeln!(out, "  made from {name} ({})", &digest[..12.min(digest.len())]);
                 }

@@ -64,7 +64,14 @@ pub struct Greeting {
     pub open_runs: Vec<String>,
     /// Who holds the host's lock right now, where a run is open.
     pub held: Option<String>,
+    /// What tells the machine from every other: machine-id, boot-id, and the mount that all else is below. Equal for two
+    /// ways to one machine; unlike for two containers on one kernel.
+    pub machine: Option<String>,
 }
+
+/// What tells the machine, by builtins: no process.
+const MACHINE: &str = "_w=; _i=; _x=; { IFS= read -r _w </etc/machine-id; IFS= read -r _i </proc/sys/kernel/random/boot_id; read -r _x _y _z _l </proc/self/mountinfo; } 2>/dev/null; \
+printf %s \"$_w|$_i|$_x $_y $_z\"; s machine 0";
 
 /// What brings looks and batches to a host.
 #[derive(Clone)]
@@ -95,6 +102,7 @@ impl Carrier {
                 let sorted = Reads::new(reads);
                 let text = format!(
                     "{WHO}
+{MACHINE}
 for _b in {base} \"${{HOME:-/}}/.local/state/tunerun\"; do for _f in \"$_b\"/*/mark; do [ -f \"$_f\" ] && IFS= read -r _l < \"$_f\" && [ \"$_l\" = open ] && {{ _f=${{_f%/mark}}; printf '%s\\n' \"${{_f##*/}}\"; \
 _h=1; }}; done; [ -z \"$_h\" ] || ( flock -n 9 ) 9>>\"$_b/lock\" || {{ IFS= read -r _l < \"$_b/lock.run\"; echo \"held $_l\"; }}; _h=; done; s open 0
 {}",
@@ -118,6 +126,8 @@ _h=1; }}; done; [ -z \"$_h\" ] || ( flock -n 9 ) 9>>\"$_b/lock\" || {{ IFS= read
                         None => run,
                     }
                 });
+                let machine = answer.section("machine").map(|section| section.stdout.text());
+                let machine = machine.filter(|machine| machine.split('|').skip(1).all(|part| part.trim() != ""));
                 let open_runs = open_runs.into_iter().map(str::to_owned).collect();
                 let round = sorted.answers("p.", &answer).map_err(CarrierError::Answer)?;
                 let mut seen = round.seen;
@@ -125,7 +135,7 @@ _h=1; }}; done; [ -z \"$_h\" ] || ( flock -n 9 ) 9>>\"$_b/lock\" || {{ IFS= read
                     seen.extend(self.look(&round.again).await?);
                 }
                 large_by_digest(reads, &mut seen);
-                Ok((Greeting { who, open_runs, held }, seen))
+                Ok((Greeting { who, open_runs, held, machine }, seen))
             }
         }
     }
@@ -250,7 +260,7 @@ _h=1; }}; done; [ -z \"$_h\" ] || ( flock -n 9 ) 9>>\"$_b/lock\" || {{ IFS= read
             Self::Shell { connection, who: link, state } => {
                 let base = base(state.as_ref(), who.uid).map_err(CarrierError::Value)?;
                 let Text { script, looks, uploads } =
-                    text(&prepared, &base, who.uid == 0).map_err(CarrierError::Value)?;
+                    text(&prepared, &base, who).map_err(CarrierError::Value)?;
                 for (path, index) in uploads {
                     let step = &prepared.batch().steps[index].step;
                     let bytes = content(&step.act).map(|bytes| bytes.as_slice().to_vec()).unwrap_or_default();

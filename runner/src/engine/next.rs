@@ -22,6 +22,11 @@ pub enum Next {
         /// What the person is asked.
         prompt: Option<String>,
     },
+    /// A task is looked at again, and asked what that means.
+    Again {
+        /// The task.
+        at: usize,
+    },
     /// A task waits for something that no batch of this host brings.
     Stuck {
         /// The task.
@@ -85,6 +90,7 @@ pub fn next(planned: &[Planned]) -> Next {
                     break;
                 }
             }
+            What::Late { .. } if first.is_none() && task.again.is_some() => return Next::Again { at },
             What::Late { on } if first.is_none() => return Next::Stuck { at, on: on.clone() },
             What::Pause { seconds, prompt } if first.is_none() => {
                 return Next::Pause { at, seconds: *seconds, prompt: prompt.clone() };

@@ -197,3 +197,47 @@ fn tasks_become_somebody_else() {
     done.ok();
     assert_eq!(done.said("a", "t"), ["nobody"]);
 }
+
+/// Two hosts of one bed that keep their runs in one folder: two names of one machine.
+fn two_names() -> Bed {
+    let bed = Bed::new(&["a", "b"]);
+    bed.groups(&format!(
+        "same:\n  hosts: {{a: , b: }}\n  vars: {{tunerun_state_dir: {}/state/same}}",
+        bed.dir.display()
+    ));
+    bed
+}
+
+#[test]
+fn two_names_of_one_machine_are_refused_before_anything_is_changed() {
+    let bed = two_names();
+    let done = bed.tasks("- copy: {dest: \"{{ root }}/x\", content: x}");
+    assert_ne!(done.code, 0);
+    done.says("a, b are one machine").says("hosts.yml:").says("`a`").says("`b`");
+    assert!(bed.names("a").is_empty() && bed.names("b").is_empty());
+    assert!(bed.runs().is_empty());
+}
+
+#[test]
+fn two_names_of_one_machine_may_both_look_while_one_changes() {
+    let bed = two_names();
+    let tasks = "- stat: {path: \"{{ root }}\"}\n  register: s\n- copy: {dest: \"{{ root }}/x\", content: x}\n  when: inventory_hostname == 'a'";
+    bed.tasks(tasks).ok();
+    assert_eq!(bed.names("a"), ["x"]);
+    // With folders of their own they are two hosts, as far as anybody can tell.
+    let bed = Bed::new(&["a", "b"]);
+    bed.tasks("- copy: {dest: \"{{ root }}/x\", content: x}").ok();
+}
+
+#[test]
+fn where_no_host_can_begin_there_is_no_run() {
+    let bed = Bed::new(&["a", "b"]);
+    let done = bed.tasks("- copy: {dest: \"{{ root }}/x\", content: x}\n- fail: {msg: not today}");
+    done.ended(1).says("not today").says("there is no run to undo");
+    assert!(bed.runs().is_empty());
+    // Where one can, there is one.
+    let tasks = "- copy: {dest: \"{{ root }}/x\", content: x}\n- fail: {msg: not today}\n  when: inventory_hostname == 'a'";
+    bed.tasks(tasks).ended(1);
+    assert_eq!(bed.runs().len(), 1);
+    assert!(bed.names("a").is_empty() && bed.names("b") == ["x"]);
+}

@@ -188,8 +188,17 @@ fn put(
         Image::Aside => format!("mv -T -- \"$D/aside\"{here} {here}"),
         Image::File { content: Content::Same, meta } | Image::Dir { meta } => metas(&here, meta)?,
         Image::File { .. } if needs_keeping(step) && in_place => {
-            let meta = match old {
-                Image::File { meta, .. } => metas(&here, meta)?,
+            // What the act has not changed is not set again: who does not own the file may not.
+            let meta = match (old, made) {
+                (Image::File { meta, .. }, Image::File { meta: made, .. }) => {
+                    let owns = made.owner.is_some() || made.group.is_some();
+                    let (owner, group) = (meta.owner.clone(), meta.group.clone());
+                    metas(&here, &Meta {
+                        mode: meta.mode.filter(|_| made.mode.is_some() || owns),
+                        owner: owner.filter(|_| owns),
+                        group: group.filter(|_| owns),
+                    })?
+                }
                 _ => ":".to_owned(),
             };
             format!("cat \"$B/before\"{here} > {here} && {meta}")

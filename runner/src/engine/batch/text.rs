@@ -8,7 +8,7 @@ use super::place::{Place, Placing};
 use super::prepared::{Batch, Prepared};
 use crate::engine::probe::{Reads, path_word};
 use crate::transport::shell::word::{emit, literal, quote};
-use modules::vocabulary::{Act, Back, Content, Digest, HostPath, Image, Match, Meta, Owner, Read, Step};
+use modules::vocabulary::{Act, Back, Content, Digest, HostPath, Identity, Image, Match, Meta, Owner, Read, Step};
 use std::fmt::Write as _;
 
 /// Exit status of a script that found something stale, and wrote nothing.
@@ -33,12 +33,12 @@ pub struct Text {
 ///
 /// # Errors
 /// Says which value cannot be brought to a host.
-pub fn text(prepared: &Prepared, base: &str, root: bool) -> Result<Text, String> {
+pub fn text(prepared: &Prepared, base: &str, who: &Identity) -> Result<Text, String> {
     let batch = prepared.batch();
-    let placing = Placing::new(batch, prepared.run());
+    let placing = Placing::new(batch, prepared.run(), who);
     let mut body = String::new();
     head(prepared, &mut body);
-    if root {
+    if who.uid == 0 {
         immutable(batch, &mut body)?;
     }
     let uploads = stage(batch, &placing, &mut body)?;

@@ -33,6 +33,12 @@ impl HostRun {
         Ok(end)
     }
 
+    /// Tells that the host's part does not begin.
+    pub fn stays_out(&self, end: HostEnd) {
+        let (host, counts) = (self.state.name.clone(), self.counts);
+        self.tell(Event::HostEnded { host, end, counts, tally: None, owed: Vec::new() });
+    }
+
     /// A part that ended in order leaves no mark of an open run, whichever batch was its last.
     async fn unmark(&mut self, journal: &Journal, end: HostEnd) {
         if matches!(end, HostEnd::FailedHalf | HostEnd::Unreachable) {

@@ -176,6 +176,7 @@ impl HostRun {
         {
             let known = self.state.known.entry(target.clone()).or_default();
             known.who = known.who.take().or(shared.who);
+            known.machine = known.machine.take().or(shared.machine);
             known.learn(shared.seen.iter().map(|(read, seen)| (read.clone(), seen.clone())));
             reads.retain(|read| !known.seen.contains_key(read));
             if reads.is_empty() {
@@ -195,6 +196,7 @@ impl HostRun {
         }
         let (greeting, seen) = carrier.greet(&reads).await.map_err(HostError::Carrier)?;
         known.who = Some(greeting.who);
+        known.machine = greeting.machine;
         known.learn(seen);
         if target.user == Acting::Login {
             self.scene.tell_known(&target.host, known);
@@ -256,6 +258,13 @@ impl HostRun {
                     self.tell_rest(&walked.planned, at);
                     if !self.wait_for_others(&walked.planned[at], &on).await {
                         return Ok(Some(HostEnd::Failed));
+                    }
+                }
+                Next::Again { at } => {
+                    self.freeze(&walked.planned[..at]);
+                    self.tell_rest(&walked.planned, at);
+                    if let Err(error) = self.look_again(&walked.planned[at]).await {
+                        return self.broken(journal, &error, false).await.map(Some);
                     }
                 }
                 Next::Pause { at, seconds, prompt } => {

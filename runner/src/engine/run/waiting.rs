@@ -4,7 +4,7 @@ use crate::diagnostic::Diagnostic;
 use crate::engine::batch::{ActDone, BatchReport, Prepared};
 use crate::engine::carrier::{Carrier, CarrierError};
 use crate::engine::next::{Group, Next, next};
-use crate::engine::target::{Known, Target};
+use crate::engine::target::{Acting, Known, Target};
 use crate::engine::walk::{Planned, Ran};
 use crate::transport::LinkErrorKind;
 use modules::vocabulary::{Bytes, Goal, HostPath, Identity, Output, Read, Seen, Wait};
@@ -46,6 +46,32 @@ impl HostRun {
         let verdict = Some(Judged { result: result.clone(), changed: false, failed: false });
         self.state.ran.insert(task.key.clone(), Ran { result, verdict, ..Ran::default() });
         true
+    }
+
+    /// Looks anew at what a task with `until` looks at, after its delay.
+    pub(super) async fn look_again(&mut self, task: &Planned) -> Result<(), HostError> {
+        let scene = Arc::clone(&self.scene);
+        let _acts = scene.acts();
+        if let Some(delay) = task.delay {
+            tokio::time::sleep(Duration::from_secs_f64(delay.clamp(0.0, 86_400.0))).await;
+        }
+        let reads = task.again.clone().unwrap_or_default();
+        if !reads.is_empty() {
+            let links = Arc::clone(&self.links);
+            let _permit = links.permit().await;
+            let carrier =
+                self.links.carrier(&self.scene, &task.target).await.map_err(HostError::Unreachable)?;
+            let seen = carrier.look(&reads).await.map_err(HostError::Carrier)?;
+            let known = self.state.known.entry(task.target.clone()).or_default();
+            known.learn(seen);
+            if task.target.user == Acting::Login {
+                self.scene.tell_known(&task.target.host, known);
+            }
+        }
+        let ran = self.state.ran.entry(task.key.clone()).or_default();
+        ran.tries += 1;
+        ran.looked = true;
+        Ok(())
     }
 
     /// A task waits for another host's `run_once` result or variable, as long as some host acts.

@@ -2,17 +2,17 @@
 use super::decide::result_of;
 use super::instance::{Frame, Inst};
 use super::items::Walker;
-use super::outcome::{Ran, What};
+use super::outcome::{Ran, Verdict, What};
 use super::setting::parts;
 use crate::diagnostic::Diagnostic;
 use crate::playbook::Task;
 use crate::template::{Json, Var, late};
-use modules::vocabulary::{Back, Change, Facts, RiskName, TaskId};
+use modules::vocabulary::{Back, Change, Facts, Read, RiskName, TaskId};
 use serde_json::{Map, json};
 
 impl Walker<'_> {
     /// A change that the module asks for.
-    pub(super) fn changed(&mut self, frame: Frame<'_>, mut change: Change, tries: u32) -> Inst {
+    pub(super) fn changed(&mut self, frame: Frame<'_>, mut change: Change, (tries, again): (u32, Option<Vec<Read>>)) -> Inst {
         if never_changes(frame.task) {
             // Its author says that it changes nothing: there is nothing to take back.
             for step in change.steps.iter_mut().filter(|step| step.look.is_none()) {
@@ -23,7 +23,7 @@ impl Walker<'_> {
             return self.failed(&frame, problem);
         }
         if change.is_empty() && change.wait.is_none() {
-            return self.unchanged(frame, change);
+            return self.unchanged(frame, change, (tries, again));
         }
         match self
             .scope(Some(frame.task), frame.locals.clone())
@@ -116,16 +116,32 @@ impl Walker<'_> {
     }
 
     /// Nothing is to be done: the conditions are asked all the same.
-    pub(super) fn unchanged(&mut self, frame: Frame<'_>, change: Change) -> Inst {
-        let ran = Ran { result: change.result.clone(), ..Ran::default() };
+    pub(super) fn unchanged(
+        &mut self,
+        frame: Frame<'_>,
+        change: Change,
+        (tries, again): (u32, Option<Vec<Read>>),
+    ) -> Inst {
+        let counted = if again.is_some() { tries.max(1) } else { 0 };
+        let ran = Ran { result: change.result.clone(), tries: counted, secret: frame.secret, ..Ran::default() };
         let verdict = {
             let mut scope = self.scope(Some(frame.task), frame.locals.clone());
             scope.verdict(frame.task, &ran)
         };
         match verdict {
             Err(unknown) => self.unknown_in(&frame, unknown),
-            Ok(verdict) if verdict.failed => self.failed_by(&frame, verdict, None),
             Ok(verdict) => {
+                let goal = again.and_then(|again| self.goal(&frame, &ran, &verdict, (tries, again)));
+                goal.unwrap_or_else(|| self.settled(frame, change, verdict))
+            }
+        }
+    }
+
+    /// What is as it should be, and how the conditions judge that.
+    fn settled(&mut self, frame: Frame<'_>, change: Change, verdict: Verdict) -> Inst {
+        match verdict {
+            verdict if verdict.failed => self.failed_by(&frame, verdict, None),
+            verdict => {
                 let result = verdict.result.clone();
                 self.planned_in(&frame, What::Same { result, notes: change.notes });
                 Inst { secret: frame.secret, ..Inst::known(verdict.result, verdict.changed) }

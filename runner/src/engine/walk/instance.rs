@@ -248,10 +248,11 @@ impl Walker<'_> {
         };
         match planned {
             Ok(change) => {
+                let again = self.looks(&frame, &*called.planner, &change);
                 if change.answer.is_none() && change.wait.is_none() {
                     self.keep(&frame, called.planner, Vec::new());
                 }
-                self.changed(frame, change, tries)
+                self.changed(frame, change, (tries, again))
             }
             Err(Stop::Unread(reads)) => {
                 self.out.want(&frame.target.clone(), reads);
@@ -335,6 +336,7 @@ impl Walker<'_> {
             fence: self.fence,
             ends_batch: false,
             delay: None,
+            again: None,
             secret,
             timeout: None,
             failure: None,

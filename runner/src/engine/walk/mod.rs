@@ -18,6 +18,7 @@ mod loops;
 mod outcome;
 mod probe;
 mod replay;
+mod retrying;
 mod scene;
 mod scope;
 mod setting;

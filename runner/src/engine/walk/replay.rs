@@ -15,6 +15,9 @@ impl Walker<'_> {
             let inst = self.skipped(frame.task, &frame.key, frame.label.clone(), &target, why.clone());
             return Replayed::Done(Box::new(inst));
         }
+        if ran.looked {
+            return Replayed::Again(ran.tries);
+        }
         let fresh = ran.verdict.is_none();
         let verdict = match ran.verdict.clone() {
             Some(verdict) => verdict,

@@ -3,7 +3,7 @@ use super::scene::Scene;
 use super::scope::Scope;
 use super::setting::{Unknown, text_of};
 use crate::diagnostic::Diagnostic;
-use crate::playbook::{Place, Task};
+use crate::playbook::{Files, Place, Task};
 use crate::template::{FileOptions, Json};
 use modules::vocabulary::Bytes;
 use serde_json::{Map, json};
@@ -106,7 +106,7 @@ impl Scope<'_> {
         brought.insert("source_mode".into(), json!(mode_of(found)));
         if found.is_dir() {
             let mut entries = Vec::new();
-            tree(found, "", &mut entries).map_err(|why| self.cannot(task, "src", &path, &why))?;
+            tree(self.scene.loader.files(), found, "", &mut entries).map_err(|why| self.cannot(task, "src", &path, &why))?;
             brought.insert("tree".into(), Json::Array(entries));
         } else {
             let bytes = self.read(task, &path)?;
@@ -186,7 +186,7 @@ impl Scope<'_> {
                 "it is larger than 256 MiB: let the host fetch it by a command",
             ));
         }
-        std::fs::read(path).map_err(|why| self.cannot(task, "src", path, &why.to_string()))
+        self.scene.loader.files().bytes(path).map_err(|why| self.cannot(task, "src", path, &why.to_string()))
     }
 
     fn cannot(&self, task: &Task, argument: &str, path: &str, why: &str) -> Unknown {
@@ -211,7 +211,7 @@ fn mode_of(path: &Path) -> u32 {
     std::fs::metadata(path).map_or(0o644, |metadata| metadata.permissions().mode() & 0o7777)
 }
 
-fn tree(folder: &Path, below: &str, entries: &mut Vec<Json>) -> Result<(), String> {
+fn tree(files: &dyn Files, folder: &Path, below: &str, entries: &mut Vec<Json>) -> Result<(), String> {
     let mut names: Vec<PathBuf> = std::fs::read_dir(folder)
         .map_err(|why| why.to_string())?
         .map(|entry| entry.map(|entry| entry.path()).map_err(|why| why.to_string()))
@@ -227,9 +227,9 @@ fn tree(folder: &Path, below: &str, entries: &mut Vec<Json>) -> Result<(), Strin
             entries.push(json!({"path": below, "link": target.to_string_lossy()}));
         } else if metadata.is_dir() {
             entries.push(json!({"path": below, "folder": true, "mode": mode}));
-            tree(&path, &below, entries)?;
+            tree(files, &path, &below, entries)?;
         } else {
-            let bytes = Bytes::from(std::fs::read(&path).map_err(|why| why.to_string())?);
+            let bytes = Bytes::from(files.bytes(&path.to_string_lossy()).map_err(|why| why.to_string())?);
             entries.push(json!({"path": below, "content": bytes, "mode": mode}));
         }
     }
