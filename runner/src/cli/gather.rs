@@ -65,6 +65,8 @@ pub struct Steering {
     pub no_probes: bool,
     /// Whether commands run while planning only where they are declared as reads.
     pub declared_only: bool,
+    /// `--step`.
+    pub step: bool,
 }
 
 /// Puts a scene together; tells every problem.
@@ -114,6 +116,7 @@ pub fn scene(
         diff: steering.diff,
         no_probes: steering.no_probes,
         declared_only: steering.declared_only,
+        step: steering.step,
         passwords: hosts.passwords,
     };
     let dir = dir.canonicalize().unwrap_or(dir).display().to_string();

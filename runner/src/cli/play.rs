@@ -5,7 +5,7 @@ use super::load;
 use super::noted::NOTED;
 use super::options::{HostOptions, LinkOptions, home, user};
 use super::prompting::Prompting;
-use super::purpose::Purpose;
+use super::purpose::{Plans, Purpose};
 use super::term;
 use clap::Args;
 use std::path::PathBuf;
@@ -14,9 +14,9 @@ use tokio::sync::mpsc;
 use tunerun::engine::doubles::doubles;
 use tunerun::engine::fleet::{Applying, Planning, apply_all, known_end, plan_all, union};
 use tunerun::engine::links::Links;
-use tunerun::engine::run::{Events, HostError, HostRun};
+use tunerun::engine::run::{Consent, Events, HostError, HostRun};
 use tunerun::engine::target::HostState;
-use tunerun::engine::walk::{Scene, Walked};
+use tunerun::engine::walk::{Planned, Scene, Walked};
 use tunerun::journal::{HostEnd, Journal, Record, Store};
 use tunerun::plan::Origin;
 use tunerun::playbook::Loader;
@@ -59,7 +59,7 @@ pub struct Play {
     /// Apply without asking
     #[arg(short, long)]
     pub yes: bool,
-    /// Ask before each host
+    /// Ask before each host; hosts go one after another
     #[arg(long)]
     pub step: bool,
     /// Go on though some hosts cannot be reached while planning
@@ -115,6 +115,7 @@ impl Play {
             diff: self.diff,
             no_probes: self.no_probes,
             declared_only: self.purpose.is_for_later(),
+            step: self.step,
         };
         let asked = hosts.asked.clone();
         let made_from = hosts.world.origins();
@@ -209,9 +210,10 @@ impl Play {
         let host = |id| {
             let name = scene.inventory().host_name(id).to_owned();
             let state = HostState::new(&name, id);
-            let ask = Arc::new(|question: &str| term::ask(question));
+            let ask = Arc::new(|question: &str| term::ask_in_turn(question));
             let mut run = HostRun::new(Arc::clone(&scene), Arc::clone(&links), events.clone(), ask, state);
             run.review = self.purpose.review(&name);
+            run.consent = self.consent(&[]);
             run
         };
         let Planning { planned, unreachable, broken } = plan_all(&scene, &host).await;
@@ -232,6 +234,11 @@ impl Play {
             Ok(planned) => planned,
             Err(exit) => return exit,
         };
+        let agreed = planned.into_iter().map(|(mut run, walked)| {
+            run.consent = self.consent(&walked.planned);
+            (run, walked)
+        });
+        let planned: Plans = agreed.collect();
         if let Some(ends) = none_begins(&planned) {
             // Nothing to record, and nothing that could be undone.
             planned.iter().zip(&ends).for_each(|((run, _), end)| run.stays_out(*end));
@@ -253,6 +260,12 @@ impl Play {
             term::wrong("the end of the run could not be recorded", None);
         }
         exit
+    }
+
+    /// What a person agrees to by saying yes to a plan: what is decided later is asked for then, unless `--yes` takes it.
+    fn consent(&self, planned: &[Planned]) -> Consent {
+        let agreed = if self.yes { Consent::default() } else { Consent::to(planned) };
+        Consent { each_host: self.step, ..agreed }
     }
 
     /// Shows the plan and asks. Gives the exit where nothing is to be applied.
@@ -448,6 +461,7 @@ fn worse(worst: Exit, end: HostEnd) -> Exit {
     let exit = match end {
         HostEnd::Proven | HostEnd::Skipped => Exit::Done,
         HostEnd::Failed | HostEnd::Refused => Exit::Failed,
+        HostEnd::Declined => Exit::Declined,
         HostEnd::FailedHalf => Exit::UndoIncomplete,
         HostEnd::Held => Exit::Busy,
         HostEnd::Stale => Exit::Stale,
@@ -455,7 +469,8 @@ fn worse(worst: Exit, end: HostEnd) -> Exit {
     };
     let weight = |exit: Exit| match exit {
         Exit::Done => 0,
-        Exit::Unreachable => 1,
+        Exit::Declined => 1,
+        Exit::Unreachable => 2,
         Exit::Busy => 2,
         Exit::Stale => 3,
         Exit::Failed => 4,

@@ -215,6 +215,8 @@ pub enum HostEnd {
     Unreachable,
     /// It was left out on purpose.
     Skipped,
+    /// A person said no: to the host, or to what was decided on the way. What follows was not begun.
+    Declined,
     /// It was known to fail before anything was changed there.
     Refused,
 }

@@ -142,6 +142,7 @@ pub fn end_words(end: HostEnd) -> &'static str {
         HostEnd::Stale => "stale, left as it was",
         HostEnd::Unreachable => "unreachable",
         HostEnd::Skipped => "left out",
+        HostEnd::Declined => "not confirmed; what follows was not begun",
         HostEnd::Refused => "known to fail; nothing was changed",
     }
 }

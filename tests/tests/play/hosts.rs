@@ -241,3 +241,40 @@ fn where_no_host_can_begin_there_is_no_run() {
     assert_eq!(bed.runs().len(), 1);
     assert!(bed.names("a").is_empty() && bed.names("b") == ["x"]);
 }
+
+#[test]
+fn many_hosts_delegate_to_one_in_turn() {
+    let bed = Bed::new(&["a", "b", "c", "d", "keeper"]);
+    let playbook = r#"- hosts: all:!keeper
+  gather_facts: false
+  serial: 1
+  tasks:
+    - lineinfile: {path: "{{ hostvars.keeper.root }}/members", line: "member {{ inventory_hostname }}", create: true}
+      delegate_to: keeper
+    - copy: {dest: "{{ root }}/joined", content: "{{ ansible_play_hosts_all | length }}"}
+- hosts: all:!keeper
+  gather_facts: false
+  serial: [1, 2]
+  tasks:
+    - copy: {dest: "{{ hostvars.keeper.root }}/of-{{ inventory_hostname }}", content: x}
+      delegate_to: keeper
+    - command: "echo {{ ansible_play_batch | join('+') }}"
+      register: batch
+      delegate_to: keeper
+      run_once: true
+      changed_when: false
+    - copy: {dest: "{{ root }}/batch", content: "{{ batch.stdout }}"}
+"#;
+    bed.play(playbook).ok();
+    assert_eq!(bed.got("keeper/members").as_deref(), Some("member a\nmember b\nmember c\nmember d\n"));
+    assert_eq!(bed.names("keeper"), ["members", "of-a", "of-b", "of-c", "of-d"]);
+    let batches: Vec<_> = ["a", "b", "c", "d"].map(|host| bed.got(&format!("{host}/batch")).unwrap()).into();
+    assert_eq!(batches, ["a", "b+c", "b+c", "d"]);
+    assert_eq!(bed.got("c/joined").as_deref(), Some("4"));
+    bed.call(&["--yes"]).ok().says("nothing");
+    let runs = bed.runs();
+    bed.tunerun(&["undo", &runs[0], "-i", &bed.dir.join("hosts.yml").display().to_string()]).ok();
+    for host in ["a", "b", "c", "d", "keeper"] {
+        assert_eq!(bed.names(host), Vec::<String>::new(), "{host}");
+    }
+}

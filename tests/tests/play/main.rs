@@ -1,5 +1,6 @@
 //! Playbooks as people write them, played by the real program: what they leave and what it says.
 mod bed;
+mod becoming;
 mod blocks;
 mod handlers;
 mod hosts;
@@ -11,6 +12,8 @@ mod owners;
 mod precedence;
 mod results;
 mod resuming;
+mod risks;
 mod roles;
 mod secrets;
 mod steering;
+mod terminal;

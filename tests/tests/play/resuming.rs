@@ -24,7 +24,7 @@ fn until_there(path: &Path) {
 }
 
 /// A play that was killed in the middle of its batch, whose script goes on without it.
-fn cut_off() -> Bed {
+pub fn cut_off() -> Bed {
     let bed = Bed::one();
     bed.file("files/first.txt", "one\n").file("templates/t.j2", "{{ word }}\n").file("site.yml", &on_all(TASKS));
     let mut play = Command::new(tunerun());

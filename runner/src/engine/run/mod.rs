@@ -1,10 +1,12 @@
 //! A run on one host: look, walk, act, look again, until nothing is left to do; on failure take the batch back.
 mod act;
 mod back;
+mod consent;
 mod end;
 mod waiting;
 
 pub(in crate::engine) use back::unwritten;
+pub use consent::Consent;
 pub use end::activation_words;
 
 use super::carrier::CarrierError;
@@ -89,6 +91,8 @@ pub struct HostRun {
     pub refused: Option<HostEnd>,
     /// What judges each task of a batch before the batch is prepared.
     pub review: Option<Review>,
+    /// What a person has agreed to.
+    pub consent: Consent,
     /// Who held its lock when it was first looked at.
     pub held: Option<String>,
     /// Where the mark of an open run stands.
@@ -120,6 +124,7 @@ impl HostRun {
             open_runs: BTreeSet::new(),
             refused: None,
             review: None,
+            consent: Consent::default(),
             held: None,
             marked: BTreeSet::new(),
             counts: Counts::default(),
@@ -284,6 +289,10 @@ impl HostRun {
                     if !self.in_step(first).await {
                         self.tell_rest(&walked.planned, group.members[0]);
                         return Ok(Some(HostEnd::Skipped));
+                    }
+                    if !self.consents(&walked.planned, &group.members).await {
+                        self.tell_rest(&walked.planned, group.members[0]);
+                        return Ok(Some(HostEnd::Declined));
                     }
                     self.freeze(&walked.planned[..group.end]);
                     self.tell_rest(&walked.planned, group.members[0]);

@@ -4,7 +4,7 @@ use super::items::{Walker, empty};
 use super::outcome::{Ran, Verdict, What};
 use crate::template::late;
 use modules::Planner;
-use modules::vocabulary::{Change, Facts, Read, Stop};
+use modules::vocabulary::{Back, Change, Claim, Facts, Read, Row, Spoil, Step, Stop, TaskId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -43,6 +43,20 @@ impl Walker<'_> {
         Some(reads)
     }
 
+    /// What is waited for changes by itself meanwhile: later tasks must not rest on what is seen of it now.
+    fn awaited(&mut self, frame: &Frame<'_>, again: &[Read]) {
+        let spoils = again.iter().map(|read| match read.path() {
+            Some(path) => Spoil::Below(path.clone()),
+            None => Spoil::Read(read.clone()),
+        });
+        let row = Row::new("probe", ["true"]);
+        let step = Step::call(Claim::new("wait", &frame.task.title()), row, spoils.collect(), Back::Nothing);
+        let host = &frame.target.host;
+        for (_, facts) in self.facts.iter_mut().filter(|(target, _)| target.host == *host) {
+            facts.plan(TaskId(self.order), [step.clone()]);
+        }
+    }
+
     /// Whether the goal of a task that only looks is met, or given up. What was looked at in the run is kept: facts
     /// move on, and what was decided stays.
     pub(super) fn goal(
@@ -62,6 +76,7 @@ impl Walker<'_> {
             }
             Ok(false) => {
                 self.changes = true;
+                self.awaited(frame, &again);
                 let delay = if tries == 0 { None } else { self.delay(frame) };
                 self.planned_in(frame, What::Late { on: "its `until` holds".to_owned() });
                 if let Some(planned) = self.out.planned.last_mut() {

@@ -31,6 +31,8 @@ pub struct Asked {
     pub no_probes: bool,
     /// Of commands only those run while planning that their author declared as reads: the plan is for later.
     pub declared_only: bool,
+    /// `--step`: hosts go one after another, and each is asked for.
+    pub step: bool,
     /// Passwords of the vault.
     pub passwords: Arc<Vec<Password>>,
     /// Chooses the hosts of the plays again, where tasks may add hosts or groups.
@@ -57,6 +59,7 @@ pub struct Scene {
     pub(super) diff: bool,
     pub(super) no_probes: bool,
     pub(super) declared_only: bool,
+    pub(super) step: bool,
     pub(super) files: Mutex<HashMap<String, Layer>>,
     pub(super) select: Option<Select>,
     pub(super) shared: Arc<Shared>,
@@ -119,6 +122,7 @@ impl Scene {
             diff: asked.diff,
             no_probes: asked.no_probes,
             declared_only: asked.declared_only,
+            step: asked.step,
             select: asked.select,
             files: Mutex::default(),
             shared: Arc::new(shared),
