@@ -141,7 +141,9 @@ pub(crate) fn writing_notes(
             change.notes.push(format!("written in place: {path} {why}; not atomic"));
         }
         Some(Writing::Denied { why }) => {
-            return Err(Stop::failed(format!("{path} {why}")).way_out("let the task `become` its owner, or root"));
+            return Err(
+                Stop::failed(format!("{path} {why}")).way_out("let the task `become` its owner, or root")
+            );
         }
     }
     Ok(())

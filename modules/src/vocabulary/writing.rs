@@ -37,7 +37,10 @@ impl Writing {
         match (who.uid == 0, node.uid == who.uid, node.gid == who.gid) {
             (true, ..) | (_, true, true) => Self::Rename,
             (_, true, false) if own => Self::InPlace {
-                why: format!("belongs to the group {}, which a rename by {} could change", node.group, who.user),
+                why: format!(
+                    "belongs to the group {}, which a rename by {} could change",
+                    node.group, who.user
+                ),
             },
             (_, true, false) => Self::Rename,
             (_, false, _) if others => Self::InPlace {
@@ -78,7 +81,9 @@ mod tests {
 
     fn node(mode: u32, uid: u32, gid: u32) -> Node {
         let path = HostPath::new("/srv/x").unwrap();
-        let Seen::Node(node) = Host::new().file("/srv/x", "x").see(&Read::text(&path)) else { panic!("a file") };
+        let Seen::Node(node) = Host::new().file("/srv/x", "x").see(&Read::text(&path)) else {
+            panic!("a file")
+        };
         Node { mode, uid, gid, user: format!("u{uid}"), group: format!("g{gid}"), ..node }
     }
 
@@ -105,7 +110,8 @@ mod tests {
 
     #[test]
     fn what_is_there_is_not_set_again() {
-        let meta = Meta { mode: Some(0o644), owner: Some(Owner::Id(7)), group: Some(Owner::Name("g8".into())) };
+        let meta =
+            Meta { mode: Some(0o644), owner: Some(Owner::Id(7)), group: Some(Owner::Name("g8".into())) };
         assert_eq!(meta.beyond(&node(0o644, 7, 8)), Meta::default());
         assert_eq!(meta.beyond(&node(0o600, 0, 8)).mode, Some(0o644));
         assert_eq!(meta.beyond(&node(0o644, 0, 8)).owner, Some(Owner::Id(7)));

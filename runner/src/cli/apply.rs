@@ -87,7 +87,8 @@ impl Apply {
     fn play(self, saved: Saved, name: String) -> Exit {
         // Names in the plan are seen from where it was made; those on this command line from here.
         let here = std::env::current_dir().unwrap_or_default();
-        let mut vault = HostOptions { vault_password_file: self.vault_password_file, ..HostOptions::default() };
+        let mut vault =
+            HostOptions { vault_password_file: self.vault_password_file, ..HostOptions::default() };
         vault.stay_here(&here);
         let vault = vault.vault_password_file;
         let mut links = self.links;

@@ -12,6 +12,9 @@ use tunerun::diagnostic::Diagnostic;
 use tunerun::journal::{Extra, Invocation, Journal, Journaled, Record};
 use tunerun::plan::Origin;
 
+/// What the journal of a run says, before the name, where another run goes on with it.
+pub const GOES_ON: &str = "goes on as run ";
+
 /// The run that a play goes on with.
 #[derive(Clone)]
 pub struct Continuation {
@@ -38,6 +41,8 @@ pub struct Earlier {
     pub made_from: Vec<(String, String)>,
     /// Why there is nothing to go on with, if so.
     pub over: Option<&'static str>,
+    /// The run that went on with it.
+    pub later: Option<String>,
 }
 
 impl Earlier {
@@ -51,7 +56,12 @@ impl Earlier {
                     earlier.made_from.clone_from(made_from);
                 }
                 Record::Ended { exit: 0 } => earlier.over = Some("it ended in order, with all hosts proven"),
-                Record::Undo { ended: true, .. } => earlier.over = Some("it was taken back by `tunerun undo`"),
+                Record::Undo { ended: true, .. } => {
+                    earlier.over = Some("it was taken back by `tunerun undo`")
+                }
+                Record::Decided { what, .. } => {
+                    earlier.later = what.strip_prefix(GOES_ON).map(str::to_owned).or(earlier.later);
+                }
                 Record::Closed { .. } => earlier.over = Some("it was closed"),
                 _ => {}
             }
@@ -115,8 +125,15 @@ pub fn go_on(resume: Resume, reopened: Arc<Reopened>) -> Exit {
         Err(missing) => {
             let words: Vec<String> = missing.iter().map(|name| format!("-e {name}=…")).collect();
             term::wrong(
-                format!("the run was given {}, whose values are not recorded: they may be secret", words.join(" ")),
-                Some(&format!("say them again: tunerun resume {} {}", reopened.journal.run(), words.join(" "))),
+                format!(
+                    "the run was given {}, whose values are not recorded: they may be secret",
+                    words.join(" ")
+                ),
+                Some(&format!(
+                    "say them again: tunerun resume {} {}",
+                    reopened.journal.run(),
+                    words.join(" ")
+                )),
             );
             return Exit::Wrong;
         }
@@ -145,7 +162,11 @@ pub fn go_on(resume: Resume, reopened: Arc<Reopened>) -> Exit {
         inventory,
         limit: resume.hosts.limit.or(asked.limit),
         extra,
-        vault_password_file: asked.vault_password_files.into_iter().chain(resume.hosts.vault_password_file).collect(),
+        vault_password_file: asked
+            .vault_password_files
+            .into_iter()
+            .chain(resume.hosts.vault_password_file)
+            .collect(),
         ..resume.hosts
     };
     let play = Play {
@@ -228,8 +249,11 @@ mod tests {
 
     #[test]
     fn values_are_said_again_in_their_order() {
-        let recorded =
-            [Extra::Values(vec!["pool".into()]), Extra::File("f.yml".into()), Extra::Values(vec!["a".into(), "b".into()])];
+        let recorded = [
+            Extra::Values(vec!["pool".into()]),
+            Extra::File("f.yml".into()),
+            Extra::Values(vec!["a".into(), "b".into()]),
+        ];
         let now = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         assert_eq!(
             given_again(&recorded, &now(&["a=1 b=2", "x=3", "pool=p"])),

@@ -100,6 +100,11 @@ impl Undo {
                 "this run was closed: what only the hosts had kept is gone; the journal's own contents go back",
             );
         }
+        if let Some(later) = &reopened.earlier.later {
+            term::say(&format!(
+                "run {later} went on with this one: what it changed goes back by `tunerun undo {later}`"
+            ));
+        }
         block_on(async {
             let began = Record::Undo { undone: Vec::new(), conflicts: Vec::new(), ended: false };
             if let Err(why) = reopened.journal.decide(began).await {

@@ -1,4 +1,5 @@
 //! `tunerun play`: plan, show, ask, apply, prove.
+use super::continuing::GOES_ON;
 use super::exit::Exit;
 use super::gather::{self, Steering};
 use super::load;
@@ -399,7 +400,7 @@ impl Play {
         };
         journal.decide(record).await.map_err(|why| wrong(&why))?;
         if let Some(earlier) = self.continues() {
-            let what = format!("goes on as run {}", journal.run());
+            let what = format!("{GOES_ON}{}", journal.run());
             earlier.decide(Record::Decided { what, by: user() }).await.map_err(|why| wrong(&why))?;
         }
         Ok(journal)

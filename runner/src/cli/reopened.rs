@@ -19,8 +19,8 @@ use tunerun::engine::target::{Acting, Target};
 use tunerun::engine::undo::Past;
 use tunerun::engine::walk::{Asked, Scene};
 use tunerun::journal::{Journal, Record, Store};
-use tunerun::transport::endpoint::Defaults;
 use tunerun::transport::Script;
+use tunerun::transport::endpoint::Defaults;
 
 /// A run that was opened again.
 pub struct Reopened {
@@ -113,7 +113,8 @@ pub fn reopen(run: &str, hosts: &HostOptions, links: &LinkOptions) -> Result<Reo
     let (connection, becoming) = links.clone().ask();
     let lab = tunerun::lab::Lab::attach(&super::rehearsal::labs(), "lab").ok().map(Arc::new);
     let forks = Arc::new(Semaphore::new(usize::from(links.forks)));
-    let links = Links::new(Defaults::new(home(), user(), agent), Arc::new(Prompting { connection }), lab, becoming);
+    let links =
+        Links::new(Defaults::new(home(), user(), agent), Arc::new(Prompting { connection }), lab, becoming);
     let closed = journaled.entries.iter().any(|entry| matches!(entry.record, Record::Closed { .. }));
     let earlier = Earlier::of(&journaled);
     let (inventories, dir) = (named, elsewhere);

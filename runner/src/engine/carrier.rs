@@ -127,7 +127,8 @@ _h=1; }}; done; [ -z \"$_h\" ] || ( flock -n 9 ) 9>>\"$_b/lock\" || {{ IFS= read
                     }
                 });
                 let machine = answer.section("machine").map(|section| section.stdout.text());
-                let machine = machine.filter(|machine| machine.split('|').skip(1).all(|part| part.trim() != ""));
+                let machine =
+                    machine.filter(|machine| machine.split('|').skip(1).all(|part| part.trim() != ""));
                 let open_runs = open_runs.into_iter().map(str::to_owned).collect();
                 let round = sorted.answers("p.", &answer).map_err(CarrierError::Answer)?;
                 let mut seen = round.seen;

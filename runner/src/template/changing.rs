@@ -15,7 +15,17 @@ use super::value::{Key, Map, Val, View, range};
 
 /// Methods that change what they are called on.
 const CHANGING: [&str; 11] = [
-    "append", "extend", "insert", "remove", "pop", "popitem", "clear", "update", "setdefault", "sort", "reverse",
+    "append",
+    "extend",
+    "insert",
+    "remove",
+    "pop",
+    "popitem",
+    "clear",
+    "update",
+    "setdefault",
+    "sort",
+    "reverse",
 ];
 
 /// Whether the method changes a list or mapping that it is called on.
@@ -302,9 +312,12 @@ fn act(method: &Method<'_, '_>, val: &mut Val) -> Result<Val, Fault> {
 fn on_list(method: &Method<'_, '_>, items: &mut Vec<Val>) -> Result<Val, Fault> {
     let (eval, place) = (method.eval, method.place);
     let need = |index: usize| {
-        method.given.pos.get(index).cloned().ok_or_else(|| {
-            method.fail(format!("`{}` needs {} arguments", method.name, index + 1))
-        })
+        method
+            .given
+            .pos
+            .get(index)
+            .cloned()
+            .ok_or_else(|| method.fail(format!("`{}` needs {} arguments", method.name, index + 1)))
     };
     match method.name {
         "append" => items.push(need(0)?),
@@ -364,9 +377,8 @@ fn sort(method: &Method<'_, '_>, items: &mut [Val]) -> Result<(), Fault> {
 fn on_mapping(method: &Method<'_, '_>, map: &mut Map) -> Result<Val, Fault> {
     let (eval, place) = (method.eval, method.place);
     let key = |map: &Map| {
-        let key = method.given.pos.first().ok_or_else(|| {
-            method.fail(format!("`{}` needs a key", method.name))
-        })?;
+        let key =
+            method.given.pos.first().ok_or_else(|| method.fail(format!("`{}` needs a key", method.name)))?;
         let key = eval.key(key, place)?;
         Ok::<_, Fault>(key.held_by(map).unwrap_or(key))
     };
@@ -386,7 +398,9 @@ fn on_mapping(method: &Method<'_, '_>, map: &mut Map) -> Result<Val, Fault> {
         }
         "pop" => {
             let taken = map.shift_remove(&key(map)?);
-            taken.or_else(|| method.given.pos.get(1).cloned()).ok_or_else(|| method.fail("the mapping has no such key"))
+            taken
+                .or_else(|| method.given.pos.get(1).cloned())
+                .ok_or_else(|| method.fail("the mapping has no such key"))
         }
         "popitem" => match map.pop() {
             Some((key, val)) => Ok(Val::tuple(vec![key.into(), val])),

@@ -32,7 +32,8 @@ fn is_kept_from(bed: &Bed, server: &Sshd, done: &Done) {
     done.never_says("horse");
     assert!(!server.log().contains("horse"));
     for folder in ["runs", "state"] {
-        let found = std::process::Command::new("grep").args(["-r", "horse"]).arg(bed.dir.join(folder)).output();
+        let found =
+            std::process::Command::new("grep").args(["-r", "horse"]).arg(bed.dir.join(folder)).output();
         assert!(found.unwrap().stdout.is_empty(), "the password is in {folder}");
     }
 }

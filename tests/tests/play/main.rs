@@ -1,6 +1,6 @@
 //! Playbooks as people write them, played by the real program: what they leave and what it says.
-mod bed;
 mod becoming;
+mod bed;
 mod blocks;
 mod handlers;
 mod hosts;
@@ -9,6 +9,7 @@ mod includes;
 mod loops;
 mod mistakes;
 mod owners;
+mod plans;
 mod precedence;
 mod results;
 mod resuming;

@@ -28,7 +28,9 @@ fn of_root(bits: u32) -> Option<Bed> {
 #[test]
 fn what_everybody_may_write_is_written_in_place_and_stays_its_owners() {
     let Some(bed) = of_root(0o666) else { return };
-    bed.call(&["--check"]).ok().says("written in place: DIR/roots/a/x belongs to root, which a rename by nobody");
+    bed.call(&["--check"])
+        .ok()
+        .says("written in place: DIR/roots/a/x belongs to root, which a rename by nobody");
     let before = fs::metadata(bed.dir.join("roots/a/x")).unwrap();
     bed.call(&["--yes"]).ok();
     let state = |text: &str| {
@@ -41,7 +43,8 @@ fn what_everybody_may_write_is_written_in_place_and_stays_its_owners() {
     let run = bed.runs().pop().unwrap();
     // By the host's own script, and again by the program.
     let script = bed.dir.join("state/a").join(&run).join("undo.sh");
-    let status = std::process::Command::new("sudo").args(["-n", "-u", "nobody", "sh"]).arg(script).status().unwrap();
+    let status =
+        std::process::Command::new("sudo").args(["-n", "-u", "nobody", "sh"]).arg(script).status().unwrap();
     assert!(status.success());
     state("old\n");
     bed.call(&["--yes"]).ok();

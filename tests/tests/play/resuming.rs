@@ -26,7 +26,9 @@ fn until_there(path: &Path) {
 /// A play that was killed in the middle of its batch, whose script goes on without it.
 pub fn cut_off() -> Bed {
     let bed = Bed::one();
-    bed.file("files/first.txt", "one\n").file("templates/t.j2", "{{ word }}\n").file("site.yml", &on_all(TASKS));
+    bed.file("files/first.txt", "one\n")
+        .file("templates/t.j2", "{{ word }}\n")
+        .file("site.yml", &on_all(TASKS));
     let mut play = Command::new(tunerun());
     play.args(["play", "site.yml", "-i", "hosts.yml", "--runs", "runs", "--yes", "--skip-tags", "other"]);
     play.args(["-e", "word=w", "-e", "api_token=s3cret", "-e", "@more.yml"]);
@@ -70,11 +72,16 @@ fn what_changed_since_is_named_and_not_played_unless_it_is_meant() {
     bed.file("site.yml", &more);
     let words = ["resume", "last", "--yes", "-e", "word=w", "-e", "api_token=s3cret"];
     let said = bed.tunerun(&words);
-    said.ended(5).says("playbook site.yml has changed").says("files/first.txt has changed").says("--changed-ok");
+    said.ended(5)
+        .says("playbook site.yml has changed")
+        .says("files/first.txt has changed")
+        .says("--changed-ok");
     said.never_says("t.j2").never_says("hosts.yml has").never_says("more.yml");
     assert_eq!(bed.names("a"), ["go"]);
     assert_eq!(bed.runs().len(), 1);
-    bed.tunerun(&[&words[..], &["--changed-ok"]].concat()).ok().says("since the run began: playbook site.yml");
+    bed.tunerun(&[&words[..], &["--changed-ok"]].concat())
+        .ok()
+        .says("since the run began: playbook site.yml");
     assert_eq!(bed.names("a"), ["first", "go", "last", "more", "second", "waits"]);
     assert_eq!(bed.got("a/first").as_deref(), Some("two\n"));
 }

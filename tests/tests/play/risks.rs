@@ -40,7 +40,8 @@ fn another_risk_that_is_accepted_does_not_count() {
 #[test]
 fn a_risk_is_accepted_on_the_task_its_block_or_its_play() {
     let waiver = "accept_risk: {irreversible: the pipe is made anew at each start}\n";
-    let (task, block, whole) = (format!("          {waiver}"), format!("      {waiver}"), format!("  {waiver}"));
+    let (task, block, whole) =
+        (format!("          {waiver}"), format!("      {waiver}"), format!("  {waiver}"));
     for text in [play(&task, "", ""), play("", &block, ""), play("", "", &whole)] {
         let bed = with_pipe();
         bed.file("site.yml", &text);

@@ -102,7 +102,10 @@ fn with_step_each_host_is_asked_for_in_turn() {
     assert_eq!(bed.names("a"), ["x"]);
     terminal.answer("Go on with c?", "y");
     terminal.ended().ended(16).says("not confirmed");
-    assert_eq!((bed.names("a"), bed.names("b"), bed.names("c")), (vec!["x".into()], vec![], vec!["x".into()]));
+    assert_eq!(
+        (bed.names("a"), bed.names("b"), bed.names("c")),
+        (vec!["x".into()], vec![], vec!["x".into()])
+    );
     // With --yes the plan is not asked for, the hosts are.
     let mut terminal = Terminal::play(&bed, "--step --yes");
     terminal.answer("Go on with b?", "y");

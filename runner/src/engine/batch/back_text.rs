@@ -193,11 +193,14 @@ fn put(
                 (Image::File { meta, .. }, Image::File { meta: made, .. }) => {
                     let owns = made.owner.is_some() || made.group.is_some();
                     let (owner, group) = (meta.owner.clone(), meta.group.clone());
-                    metas(&here, &Meta {
-                        mode: meta.mode.filter(|_| made.mode.is_some() || owns),
-                        owner: owner.filter(|_| owns),
-                        group: group.filter(|_| owns),
-                    })?
+                    metas(
+                        &here,
+                        &Meta {
+                            mode: meta.mode.filter(|_| made.mode.is_some() || owns),
+                            owner: owner.filter(|_| owns),
+                            group: group.filter(|_| owns),
+                        },
+                    )?
                 }
                 _ => ":".to_owned(),
             };

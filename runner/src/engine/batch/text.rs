@@ -8,7 +8,9 @@ use super::place::{Place, Placing};
 use super::prepared::{Batch, Prepared};
 use crate::engine::probe::{Reads, path_word};
 use crate::transport::shell::word::{emit, literal, quote};
-use modules::vocabulary::{Act, Back, Content, Digest, HostPath, Identity, Image, Match, Meta, Owner, Read, Step};
+use modules::vocabulary::{
+    Act, Back, Content, Digest, HostPath, Identity, Image, Match, Meta, Owner, Read, Step,
+};
 use std::fmt::Write as _;
 
 /// Exit status of a script that found something stale, and wrote nothing.

@@ -12,7 +12,12 @@ use serde_json::{Map, json};
 
 impl Walker<'_> {
     /// A change that the module asks for.
-    pub(super) fn changed(&mut self, frame: Frame<'_>, mut change: Change, (tries, again): (u32, Option<Vec<Read>>)) -> Inst {
+    pub(super) fn changed(
+        &mut self,
+        frame: Frame<'_>,
+        mut change: Change,
+        (tries, again): (u32, Option<Vec<Read>>),
+    ) -> Inst {
         if never_changes(frame.task) {
             // Its author says that it changes nothing: there is nothing to take back.
             for step in change.steps.iter_mut().filter(|step| step.look.is_none()) {
@@ -128,7 +133,8 @@ impl Walker<'_> {
         (tries, again): (u32, Option<Vec<Read>>),
     ) -> Inst {
         let counted = if again.is_some() { tries.max(1) } else { 0 };
-        let ran = Ran { result: change.result.clone(), tries: counted, secret: frame.secret, ..Ran::default() };
+        let ran =
+            Ran { result: change.result.clone(), tries: counted, secret: frame.secret, ..Ran::default() };
         let verdict = {
             let mut scope = self.scope(Some(frame.task), frame.locals.clone());
             scope.verdict(frame.task, &ran)

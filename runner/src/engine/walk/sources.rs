@@ -106,7 +106,8 @@ impl Scope<'_> {
         brought.insert("source_mode".into(), json!(mode_of(found)));
         if found.is_dir() {
             let mut entries = Vec::new();
-            tree(self.scene.loader.files(), found, "", &mut entries).map_err(|why| self.cannot(task, "src", &path, &why))?;
+            tree(self.scene.loader.files(), found, "", &mut entries)
+                .map_err(|why| self.cannot(task, "src", &path, &why))?;
             brought.insert("tree".into(), Json::Array(entries));
         } else {
             let bytes = self.read(task, &path)?;
