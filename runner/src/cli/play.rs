@@ -244,7 +244,7 @@ impl Play {
             // Nothing to record, and nothing that could be undone.
             planned.iter().zip(&ends).for_each(|((run, _), end)| run.stays_out(*end));
             term::say("no host can begin, so nothing was changed, and there is no run to undo");
-            return ends.into_iter().fold(Exit::Done, worse);
+            return unreached(ends.into_iter().fold(Exit::Done, worse), &unreachable);
         }
         let store = Store::new(self.links.runs());
         let journal = match self.begin(&store, asked, made_from).await {
@@ -253,10 +253,7 @@ impl Play {
         };
         let _ = events.send(Event::Began { run: journal.run().to_owned() });
         let exit = ended(apply_all(&scene, &journal, planned, &events, &host).await);
-        let exit = match exit {
-            Exit::Done if !unreachable.is_empty() => Exit::Unreachable,
-            exit => exit,
-        };
+        let exit = unreached(exit, &unreachable);
         if journal.decide(Record::Ended { exit: exit as u8 }).await.is_err() {
             term::wrong("the end of the run could not be recorded", None);
         }
@@ -443,8 +440,12 @@ pub(super) fn within(scene: &Scene, missing: usize) -> bool {
 
 /// How each host's part ends, where none of them begins.
 fn none_begins(planned: &[(HostRun, Walked)]) -> Option<Vec<HostEnd>> {
-    let ends: Option<Vec<HostEnd>> = planned.iter().map(|(run, walked)| known_end(run, walked)).collect();
-    ends.filter(|ends| !ends.is_empty())
+    planned.iter().map(|(run, walked)| known_end(run, walked)).collect()
+}
+
+/// A run that is fine but for the hosts that it could not reach.
+fn unreached(exit: Exit, unreachable: &[(String, HostError)]) -> Exit {
+    if exit == Exit::Done && !unreachable.is_empty() { Exit::Unreachable } else { exit }
 }
 
 /// How the run ended, over all hosts.
@@ -472,10 +473,10 @@ fn worse(worst: Exit, end: HostEnd) -> Exit {
         Exit::Done => 0,
         Exit::Declined => 1,
         Exit::Unreachable => 2,
-        Exit::Busy => 2,
-        Exit::Stale => 3,
-        Exit::Failed => 4,
-        _ => 5,
+        Exit::Busy => 3,
+        Exit::Stale => 4,
+        Exit::Failed => 5,
+        _ => 6,
     };
     if weight(exit) > weight(worst) { exit } else { worst }
 }
