@@ -39,7 +39,14 @@ impl HostRun {
     /// Tells that the host's part does not begin.
     pub fn stays_out(&self, end: HostEnd) {
         let (host, counts) = (self.state.name.clone(), self.counts);
-        self.tell(Event::HostEnded { host, end, counts, tally: None, owed: Vec::new() });
+        self.tell(Event::HostEnded {
+            host,
+            end,
+            counts,
+            tally: None,
+            owed: Vec::new(),
+            not_live: Vec::new(),
+        });
     }
 
     /// A part that ended in order leaves no mark of an open run, whichever batch was its last.
