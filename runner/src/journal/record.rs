@@ -161,6 +161,8 @@ pub enum HostEnd {
     Stale,
     /// It could not be reached.
     Unreachable,
+    /// It was booted and did not come back.
+    Lost,
     /// It was left out on purpose.
     Skipped,
     /// It was known to fail before anything was changed there.

@@ -141,6 +141,7 @@ pub fn end_words(end: HostEnd) -> &'static str {
         HostEnd::Held => "held by another run, left as it was",
         HostEnd::Stale => "stale, left as it was",
         HostEnd::Unreachable => "unreachable",
+        HostEnd::Lost => "LOST: it did not come back from a boot",
         HostEnd::Skipped => "left out",
         HostEnd::Refused => "known to fail; nothing was changed",
     }

@@ -83,7 +83,9 @@ fn change(
         }),
         steps,
         then: regenerate.into_iter().map(Activation::Regenerate).collect(),
-        effect: if changes { Effect::HostReboot } else { Effect::Now },
+        // What the kernel runs with already, such as a line on trial, is only made to last.
+        effect: if changes && !waiting.is_empty() { Effect::HostReboot } else { Effect::Now },
+        evidence: standings.iter().map(Standing::evidence).collect(),
         risks: risks.collect(),
         diff: written.shown.iter().map(tokens).collect(),
         notes,

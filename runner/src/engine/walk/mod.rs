@@ -22,6 +22,7 @@ mod scene;
 mod scope;
 mod setting;
 mod sources;
+mod trial;
 mod turns;
 mod words;
 
