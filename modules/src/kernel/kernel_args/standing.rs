@@ -4,7 +4,6 @@ use serde::Serialize;
 use super::amend::{Draft, Wish};
 use super::line::Line;
 use super::token::{Key, Token};
-use crate::vocabulary::{Effect, Evidence};
 
 /// One wish in three places.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -21,22 +20,6 @@ pub struct Standing {
     pub running: Option<String>,
     /// Whether the running kernel has it as wished.
     pub live: bool,
-}
-
-impl Standing {
-    /// The proof of being live.
-    pub fn evidence(&self) -> Evidence {
-        let what = match self.wanted {
-            true => format!("the kernel runs with {}", self.arg),
-            false => format!("the kernel runs without {}", self.arg),
-        };
-        let seen = match &self.running {
-            Some(words) => format!("it runs with {words}"),
-            None => format!("it runs without {}", self.arg),
-        };
-        let written = self.wanted == self.declared.is_some();
-        Evidence::told(what, "/proc/cmdline", (self.live, written), seen, Effect::HostReboot)
-    }
 }
 
 /// The lines to compare.
