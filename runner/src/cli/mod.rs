@@ -1,5 +1,6 @@
 //! The command line: one file a subcommand.
 mod apply;
+mod booting;
 mod doc;
 mod evidence;
 mod exit;

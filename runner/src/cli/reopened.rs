@@ -3,6 +3,7 @@ use super::exit::Exit;
 use super::load;
 use super::options::{HostOptions, LinkOptions, home, user};
 use super::term;
+use modules::vocabulary::Activation;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,9 +29,9 @@ pub struct Reopened {
     pub closed: bool,
     /// What goes on with it, as a person would type it.
     pub command: String,
-    hosts: BTreeMap<String, HostPast>,
-    scene: Scene,
-    links: Links,
+    pub(super) hosts: BTreeMap<String, HostPast>,
+    pub(super) scene: Scene,
+    pub(super) links: Links,
     forks: Arc<Semaphore>,
 }
 
@@ -49,6 +50,8 @@ pub struct Told {
     pub undone: Vec<String>,
     /// What was left, by host.
     pub left: BTreeMap<String, Vec<String>>,
+    /// Hosts that are wholly back and whose way back calls for a boot, with the highest number of a batch.
+    pub boots: Vec<(String, u32)>,
     /// The exit code.
     pub exit: Exit,
 }
@@ -129,7 +132,7 @@ fn rows(past: &[Past]) -> Vec<&[Past]> {
 }
 
 impl Reopened {
-    async fn carrier(
+    pub(super) async fn carrier(
         &self,
         host: &str,
         acting: &Acting,
@@ -183,11 +186,15 @@ impl Reopened {
                 }
             })
             .await;
-        let mut told = Told { undone: Vec::new(), left: BTreeMap::new(), exit: Exit::Done };
+        let mut told =
+            Told { undone: Vec::new(), left: BTreeMap::new(), boots: Vec::new(), exit: Exit::Done };
         for (host, result) in all {
             let (words, exit) = match result {
                 Some(Ok(None)) => continue,
                 Some(Ok(Some(undone))) if undone.left.is_empty() => {
+                    if undone.owed.contains(&Activation::Reboot) {
+                        told.boots.push((host.clone(), undone.number));
+                    }
                     told.undone.push(host);
                     continue;
                 }

@@ -4,7 +4,9 @@ use super::{HostError, HostRun};
 use crate::diagnostic::Diagnostic;
 use crate::engine::batch::{ActDone, Batch, BatchReport, Prepared};
 use crate::engine::carrier::{Carrier, CarrierError};
+use crate::engine::links::Links;
 use crate::engine::target::Target;
+use crate::engine::walk::Scene;
 use crate::journal::{Journal, Record};
 use crate::report::event::Event;
 use crate::transport::LinkErrorKind;
@@ -34,7 +36,7 @@ struct Looks {
 }
 
 impl Looks {
-    fn of(batch: &Batch, wait: &Wait, known: Option<&BTreeMap<Read, Seen>>) -> Result<Self, String> {
+    fn of(batch: &Batch, wait: &Wait) -> Result<Self, String> {
         let boot_id = Read::text(&HostPath::new(BOOT_ID)?);
         let cmdline = Read::text(&HostPath::new(CMDLINE)?);
         let mut all = vec![boot_id.clone(), cmdline.clone()];
@@ -44,7 +46,9 @@ impl Looks {
                 all.push(read);
             }
         }
-        let before = known.and_then(|known| known.get(&boot_id).cloned());
+        // As it was when the boot was planned; the batch itself compares nothing here, since it moves on its own.
+        let step = batch.steps.iter().find(|folded| folded.step.look.as_ref() == Some(&boot_id));
+        let before = step.map(|folded| folded.step.before.clone());
         Ok(Self { boot_id, cmdline, all, before })
     }
 
@@ -67,22 +71,57 @@ enum Came {
     Not(String),
 }
 
+/// The way to a host that boots, and where it is told.
+pub struct Road<'a> {
+    /// What all hosts of the run share.
+    pub scene: &'a Scene,
+    /// The connections.
+    pub links: &'a Links,
+    /// Where a power cycle is recorded.
+    pub journal: &'a Journal,
+    /// The host, as whoever acts there.
+    pub target: &'a Target,
+    /// Who that is.
+    pub who: &'a Identity,
+    /// Takes what a person should know meanwhile.
+    pub tell: &'a (dyn Fn(Diagnostic) + Sync),
+}
+
 impl HostRun {
-    /// Boots a host and waits for it; powers it off and on once where it does not come back and the task says how.
+    /// Boots the host of a batch, and waits for it.
     pub(super) async fn boot(
-        &mut self,
+        &self,
         journal: &Journal,
         target: &Target,
         carrier: &Carrier,
         (prepared, wait): (Prepared, &Wait),
         who: &Identity,
     ) -> Result<BatchReport, HostError> {
+        let (host, events) = (self.state.name.clone(), self.events.clone());
+        let tell = move |problem| {
+            // Nobody may listen any more; the journal is the record.
+            let _ = events.send(Event::Trouble { host: host.clone(), title: None, problem });
+        };
+        let road = Road { scene: &self.scene, links: &self.links, journal, target, who, tell: &tell };
+        road.boot(carrier, prepared, wait).await
+    }
+}
+
+impl Road<'_> {
+    /// Boots a host and waits for it; powers it off and on once where it does not come back and the wait says how.
+    ///
+    /// # Errors
+    /// [`HostError::Lost`] where it does not come back, and what else goes wrong on the way.
+    pub async fn boot(
+        &self,
+        carrier: &Carrier,
+        prepared: Prepared,
+        wait: &Wait,
+    ) -> Result<BatchReport, HostError> {
         let batch = prepared.batch().clone();
-        let known = self.state.known.get(target).map(|known| Arc::clone(&known.seen));
-        let looks = Looks::of(&batch, wait, known.as_deref())
-            .map_err(|why| HostError::Carrier(CarrierError::Value(why)))?;
+        let looks = Looks::of(&batch, wait).map_err(|why| HostError::Carrier(CarrierError::Value(why)))?;
         tokio::time::sleep(seconds(wait.delay)).await;
-        match carrier.carry_out(prepared, who).await {
+        match carrier.carry_out(prepared, self.who).await {
             Ok(report) if report.nothing_was_written() => return Ok(report),
             // Where the call itself failed there is no boot to wait for.
             Ok(report) if report.acts.iter().flatten().any(|act| act.output.status != 0) => {
@@ -93,12 +132,12 @@ impl HostRun {
                 if matches!(*error.kind, LinkErrorKind::Closed(_) | LinkErrorKind::Channel(_)) => {}
             Err(error) => return Err(HostError::Carrier(error)),
         }
-        let mut came = self.come_back(target, &looks, wait, who).await;
+        let mut came = self.come_back(&looks, wait).await;
         if let (Came::Not(why), Goal::Boot { power_cycle, .. }) = (&came, &wait.goal)
             && !power_cycle.is_empty()
         {
-            self.power_cycle(journal, target, wait, power_cycle, why).await?;
-            came = self.come_back(target, &looks, wait, who).await;
+            self.power_cycle(wait, power_cycle, why).await?;
+            came = self.come_back(&looks, wait).await;
         }
         match came {
             Came::Up(seen) => {
@@ -120,12 +159,12 @@ impl HostRun {
     }
 
     /// Looks over new connections until the host is up again or the time is over.
-    async fn come_back(&mut self, target: &Target, looks: &Looks, wait: &Wait, who: &Identity) -> Came {
+    async fn come_back(&self, looks: &Looks, wait: &Wait) -> Came {
         let until = Instant::now() + seconds(wait.timeout);
         let mut last = "it has not gone down".to_owned();
         while Instant::now() < until {
-            self.links.forget(&target.host).await;
-            match self.looked_at_boot(target, &looks.all).await {
+            self.links.forget(&self.target.host).await;
+            match self.look(&looks.all).await {
                 Ok(seen) if looks.before.as_ref() != seen.get(&looks.boot_id) => {
                     match &wait.goal {
                         Goal::Boot { trial: Some(mark), .. } if !looks.has(&seen, mark) => {
@@ -133,46 +172,34 @@ impl HostRun {
                         }
                         _ => {}
                     }
-                    if wait.goal.is_met(&Facts::new(Arc::new(seen.clone()), who.clone())) == Ok(true) {
+                    if wait.goal.is_met(&Facts::new(Arc::new(seen.clone()), self.who.clone())) == Ok(true) {
                         return Came::Up(seen);
                     }
                     last = "it is up, and the test command does not end well yet".to_owned();
                 }
                 Ok(_) => last = "its boot id is still the old one".to_owned(),
-                Err(error) => last = error.diagnostic(&target.host).message,
+                Err(error) => last = error.diagnostic(&self.target.host).message,
             }
             tokio::time::sleep(seconds(wait.sleep.max(1))).await;
         }
         Came::Not(last)
     }
 
-    async fn looked_at_boot(
-        &self,
-        target: &Target,
-        reads: &[Read],
-    ) -> Result<BTreeMap<Read, Seen>, HostError> {
-        let carrier = self.links.carrier(&self.scene, target).await.map_err(HostError::Unreachable)?;
+    async fn look(&self, reads: &[Read]) -> Result<BTreeMap<Read, Seen>, HostError> {
+        let carrier = self.links.carrier(self.scene, self.target).await.map_err(HostError::Unreachable)?;
         carrier.look(reads).await.map_err(HostError::Carrier)
     }
 
     /// Runs the controller's own command that powers a host off and on. It is recorded and told before.
-    async fn power_cycle(
-        &self,
-        journal: &Journal,
-        target: &Target,
-        wait: &Wait,
-        command: &[String],
-        why: &str,
-    ) -> Result<(), HostError> {
+    async fn power_cycle(&self, wait: &Wait, command: &[String], why: &str) -> Result<(), HostError> {
         let shown = command.join(" ");
         let what = format!(
             "{} did not come back within {} s ({why}): it is powered off and on once by `{shown}`",
-            target.host, wait.timeout
+            self.target.host, wait.timeout
         );
         let record = Record::Decided { what: what.clone(), by: "power_cycle of the task".to_owned() };
-        journal.decide(record).await.map_err(HostError::Journal)?;
-        let told = |problem| Event::Trouble { host: self.state.name.clone(), title: None, problem };
-        self.tell(told(Diagnostic::warning(what, None)));
+        self.journal.decide(record).await.map_err(HostError::Journal)?;
+        (self.tell)(Diagnostic::warning(what, None));
         let Some((program, arguments)) = command.split_first() else { return Ok(()) };
         let mut call = tokio::process::Command::new(program);
         call.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -186,7 +213,7 @@ impl HostRun {
             Err(_) => format!("it was not over after {} s", POWER_CYCLE.as_secs()),
         };
         // The host may come back all the same: it is waited for.
-        self.tell(told(Diagnostic::warning(format!("`{shown}` failed: {words}"), None)));
+        (self.tell)(Diagnostic::warning(format!("`{shown}` failed: {words}"), None));
         Ok(())
     }
 }

@@ -6,6 +6,7 @@ mod end;
 mod waiting;
 
 pub(in crate::engine) use back::unwritten;
+pub use boot::Road;
 pub use end::activation_words;
 
 use super::carrier::CarrierError;

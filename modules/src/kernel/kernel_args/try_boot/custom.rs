@@ -30,13 +30,16 @@ pub(super) fn with(facts: &Facts, path: &str, entry: &str) -> Result<Step, Stop>
     put(facts, path, text.is_some(), Some(after))
 }
 
+/// What is read of it.
+pub(super) fn reads() -> Result<Vec<Read>, Stop> {
+    PLACES.into_iter().map(|path| Ok(Read::text(&known(path)?))).collect()
+}
+
 /// The steps that take our entry away; a file that held nothing else goes.
 pub(super) fn over(facts: &Facts) -> Result<Vec<Step>, Stop> {
-    let paths: Vec<HostPath> = PLACES.into_iter().map(known).collect::<Result<_, _>>()?;
-    facts.need(&paths.iter().map(Read::text).collect::<Vec<_>>())?;
     let mut steps = Vec::new();
-    for path in paths {
-        let (path, Some(text)) = text(facts, &path)? else { continue };
+    for path in PLACES {
+        let (path, Some(text)) = text(facts, &known(path)?)? else { continue };
         let after = without(&text);
         if after != text {
             steps.push(put(facts, path, true, Some(after).filter(|after| !after.is_empty()))?);
@@ -93,6 +96,7 @@ mod tests {
             if !theirs.is_empty() {
                 host = host.file(path.as_str(), theirs);
             }
+            host = host.dir("/boot").dir("/boot/grub");
             let reads = || [Read::text(&path), other.clone()];
             for entry in ["menuentry 'one' {\n}\n", "menuentry 'two' {\n}\n"] {
                 let step = with(&host.facts(reads()), path.as_str(), entry).unwrap();

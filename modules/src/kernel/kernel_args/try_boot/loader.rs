@@ -87,13 +87,16 @@ fn one_shot(path: HostPath) -> Step {
     }
 }
 
+/// What is read of it.
+pub(super) fn reads() -> Result<Vec<Read>, Stop> {
+    PLACES.iter().map(|place| Ok(Read::text(&known(&format!("{place}/{ID}.conf"))?))).collect()
+}
+
 /// The steps that take our entry away.
 pub(super) fn over(facts: &Facts) -> Result<Vec<Step>, Stop> {
-    let paths: Vec<HostPath> =
-        PLACES.iter().map(|place| known(&format!("{place}/{ID}.conf"))).collect::<Result<_, _>>()?;
-    facts.need(&paths.iter().map(Read::text).collect::<Vec<_>>())?;
     let mut steps = Vec::new();
-    for path in paths {
+    for place in PLACES {
+        let path = known(&format!("{place}/{ID}.conf"))?;
         let before = facts.get(&Read::text(&path))?;
         if matches!(before, Seen::Node(_)) {
             steps.push(Step::put(Claim::part(&path, ID), path, before, Image::Absent));

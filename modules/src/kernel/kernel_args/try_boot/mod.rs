@@ -13,7 +13,7 @@ use super::seeing::{self, Found};
 use super::token::Token;
 use super::writing::{self, Written};
 use crate::files::place::known;
-use crate::vocabulary::{Bytes, Claim, Facts, HostPath, Step, Stop};
+use crate::vocabulary::{Bytes, Claim, Facts, HostPath, Read, Step, Stop};
 
 /// The name of the trial entry.
 pub(super) const ID: &str = "tunerun-trial";
@@ -26,6 +26,9 @@ const PANIC: &str = "panic=30";
 
 /// Where there is a watchdog, systemd lets it bite after this time (systemd 250; others pass over it).
 const WATCHDOG: &str = "systemd.watchdog_sec=2min";
+
+const WATCHDOGS: &str = "/dev/watchdog*";
+const RELEASE: &str = "/proc/sys/kernel/osrelease";
 
 /// Whether a new kernel line can be booted once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,7 +65,8 @@ pub fn trial(facts: &Facts) -> Result<Trial, Stop> {
     let Ok(written) = writing::written(&found, &layout, &[], super::grub::Variable::Auto) else {
         return impossible("what the files say cannot be told");
     };
-    let watchdog = !facts.names("/dev/watchdog*")?.is_empty();
+    facts.need(&first_reads()?)?;
+    let watchdog = !facts.names(WATCHDOGS)?.is_empty();
     let asked = Asked { facts, found: &found, written: &written, watchdog };
     match &layout {
         Layout::Grub { .. } => grub::generated(&asked),
@@ -74,11 +78,20 @@ pub fn trial(facts: &Facts) -> Result<Trial, Stop> {
     }
 }
 
+/// What can be named before the boot loader is known: one round for all of it, and for what takes the entry away.
+fn first_reads() -> Result<Vec<Read>, Stop> {
+    let mut reads = vec![Read::Glob(WATCHDOGS.to_owned()), Read::text(&known(RELEASE)?)];
+    reads.extend(custom::reads()?);
+    reads.extend(loader::reads()?);
+    Ok(reads)
+}
+
 /// What takes a trial entry away again; nothing where there is none.
 ///
 /// # Errors
 /// Unread and late as facts say.
 pub fn over(facts: &Facts) -> Result<Vec<Step>, Stop> {
+    facts.need(&first_reads()?)?;
     let mut steps = custom::over(facts)?;
     steps.extend(loader::over(facts)?);
     Ok(steps)
@@ -135,5 +148,5 @@ fn folder(path: &str) -> &str {
 
 /// The version of the running kernel.
 fn release(facts: &Facts) -> Result<String, Stop> {
-    Ok(facts.value(&known("/proc/sys/kernel/osrelease")?)?.unwrap_or_default().trim().to_owned())
+    Ok(facts.value(&known(RELEASE)?)?.unwrap_or_default().trim().to_owned())
 }
