@@ -43,10 +43,11 @@ fn a_line_is_tried_then_made_the_default_and_taken_back_over_a_boot() {
     assert_eq!(vm.ssh("cat /sys/devices/system/cpu/vulnerabilities/spectre_v2"), "Vulnerable");
     play(&vm, &tasks, &["--check", "--detailed-exitcode"]).ended(0, &[]);
 
-    // The files go back at once, the running line at the next boot; that is said.
-    call(&vm, &["undo", &first_run(&vm)]).ended(0, &["owed: reboot"]);
+    // The files go back at once, the running line by a boot.
+    let boot_id = vm.boot_id();
+    call(&vm, &["undo", &first_run(&vm), "--reboot"]).ended(0, &["owed: reboot", "vm: booted"]);
+    assert!(vm.is_booted_since(&boot_id));
     assert_eq!(without_grubenv(&boot_files(&vm)), without_grubenv(&files));
-    vm.reboot();
     assert_eq!(vm.cmdline(), old);
     assert_eq!(vm.ssh("sed -n 's/^HugePages_Total: *//p' /proc/meminfo"), "0");
 }
