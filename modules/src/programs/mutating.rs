@@ -43,6 +43,13 @@ pub const MUTATING: &[Program] = &[
         &["grub2-mkconfig", "--update-bls-cmdline", "-o"],
         "makes a grub.cfg and the boot entries' arguments again",
     ),
+    Program::new("grub-editenv", &["grub-editenv"], "changes a variable of GRUB's environment block"),
+    Program::new("grub2-editenv", &["grub2-editenv"], "changes a variable of GRUB's environment block"),
+    Program::new(
+        "bootctl-set-oneshot",
+        &["bootctl", "set-oneshot"],
+        "lets systemd-boot boot an entry once; an empty name takes that back",
+    ),
     Program::new("grubby", &["grubby"], "changes the arguments of boot entries"),
     Program::new(
         "proxmox-boot-refresh",

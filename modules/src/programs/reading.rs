@@ -50,6 +50,13 @@ pub const READING: &[Program] = &[
         &["systemctl", "show", "--no-pager", "--property=NeedDaemonReload", "*"],
         "whether systemd holds units older than their files",
     ),
+    Program::new("grub-probe", &["grub-probe"], "what a path lies on, as GRUB would have to read it"),
+    Program::new("grub2-probe", &["grub2-probe"], "what a path lies on, as GRUB would have to read it"),
+    Program::new(
+        "grub-next-entry",
+        &["grep", "-a", "-s", "-h", "-x", "-e", "next_entry=..*", "--"],
+        "which entry GRUB boots once",
+    ),
     Program::new("systemctl-is-system-running", &["systemctl", "is-system-running"], "whether systemd is up"),
     Program::new(
         "dpkg-query",

@@ -1,4 +1,5 @@
 //! `tunerun undo`, `resume` and `close`: what the journal makes possible.
+use super::booting;
 use super::continuing::{Earlier, go_on};
 use super::exit::Exit;
 use super::options::{HostOptions, LinkOptions};
@@ -26,6 +27,9 @@ pub struct Undo {
     /// Take this claim back though somebody else has changed it
     #[arg(long, value_name = "CLAIM")]
     pub force: Vec<String>,
+    /// Boot the hosts where the way back calls for it, one after the other; the first that is lost ends that
+    #[arg(long)]
+    pub reboot: bool,
 }
 
 /// Takes back what a run that was cut off has left half done, on every host, then plays on.
@@ -112,7 +116,7 @@ impl Undo {
                 return Exit::Failed;
             }
             let told = reopened.take_back(Kind::Whole, &self.force).await;
-            let Told { undone, left, exit } = told;
+            let Told { undone, left, boots, mut exit } = told;
             if undone.is_empty() && left.is_empty() {
                 term::say("nothing to undo: the run changed nothing on these hosts");
             }
@@ -121,12 +125,16 @@ impl Undo {
                 .flat_map(|(host, words)| words.into_iter().map(move |words| format!("{host}: {words}")));
             let ended = Record::Undo { undone, conflicts: conflicts.collect(), ended: true };
             match reopened.journal.decide(ended).await {
-                Ok(()) => exit,
+                Ok(()) => {}
                 Err(why) => {
                     term::wrong(why.to_string(), None);
-                    Exit::UndoIncomplete
+                    return Exit::UndoIncomplete;
                 }
             }
+            if self.reboot && exit == Exit::Done {
+                exit = booting::all(&reopened, boots).await;
+            }
+            exit
         })
     }
 }

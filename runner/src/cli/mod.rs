@@ -1,5 +1,6 @@
 //! The command line: one file a subcommand.
 mod apply;
+mod booting;
 mod continuing;
 mod doc;
 mod evidence;

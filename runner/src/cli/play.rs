@@ -468,6 +468,7 @@ fn worse(worst: Exit, end: HostEnd) -> Exit {
         HostEnd::Held => Exit::Busy,
         HostEnd::Stale => Exit::Stale,
         HostEnd::Unreachable => Exit::Unreachable,
+        HostEnd::Lost => Exit::Lost,
     };
     let weight = |exit: Exit| match exit {
         Exit::Done => 0,

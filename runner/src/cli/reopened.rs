@@ -5,6 +5,7 @@ use super::load;
 use super::options::{HostOptions, LinkOptions, home, user};
 use super::prompting::Prompting;
 use super::term;
+use modules::vocabulary::Activation;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -36,9 +37,9 @@ pub struct Reopened {
     pub inventories: Vec<String>,
     /// The folder that it was started in, where it is another one than this.
     pub dir: Option<String>,
-    hosts: BTreeMap<String, HostPast>,
-    scene: Scene,
-    links: Links,
+    pub(super) hosts: BTreeMap<String, HostPast>,
+    pub(super) scene: Scene,
+    pub(super) links: Links,
     forks: Arc<Semaphore>,
 }
 
@@ -57,6 +58,8 @@ pub struct Told {
     pub undone: Vec<String>,
     /// What was left, by host.
     pub left: BTreeMap<String, Vec<String>>,
+    /// Hosts that are wholly back and whose way back calls for a boot, with the highest number of a batch.
+    pub boots: Vec<(String, u32)>,
     /// The exit code.
     pub exit: Exit,
 }
@@ -138,7 +141,7 @@ fn rows(past: &[Past]) -> Vec<&[Past]> {
 }
 
 impl Reopened {
-    async fn carrier(
+    pub(super) async fn carrier(
         &self,
         host: &str,
         acting: &Acting,
@@ -192,11 +195,15 @@ impl Reopened {
                 }
             })
             .await;
-        let mut told = Told { undone: Vec::new(), left: BTreeMap::new(), exit: Exit::Done };
+        let mut told =
+            Told { undone: Vec::new(), left: BTreeMap::new(), boots: Vec::new(), exit: Exit::Done };
         for (host, result) in all {
             let (words, exit) = match result {
                 Some(Ok(None)) => continue,
                 Some(Ok(Some(undone))) if undone.left.is_empty() => {
+                    if undone.owed.contains(&Activation::Reboot) {
+                        told.boots.push((host.clone(), undone.number));
+                    }
                     told.undone.push(host);
                     continue;
                 }

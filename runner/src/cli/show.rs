@@ -95,6 +95,7 @@ fn standing(journaled: &Journaled) -> String {
             Record::Ended { exit: 3 } => word = "done, partial".to_owned(),
             Record::Ended { exit: 5 } => word = "stale".to_owned(),
             Record::Ended { exit: 6 } => word = "failed, not all taken back".to_owned(),
+            Record::Ended { exit: 17 } => word = "a host is lost".to_owned(),
             Record::Ended { exit } => word = format!("ended with {exit}"),
             Record::Undo { ended: true, conflicts, .. } if conflicts.is_empty() => word = "undone".to_owned(),
             Record::Undo { ended: true, .. } => word = "undone in part".to_owned(),
@@ -146,6 +147,9 @@ fn text(journaled: &Journaled) -> String {
                 );
                 for words in [&report.stale, &report.unstaged, &report.locked].into_iter().flatten() {
                     let _ = writeln!(out, "    nothing written: {words}");
+                }
+                if let Some(words) = &report.fell_back {
+                    let _ = writeln!(out, "    {words}");
                 }
             }
             Record::Lost { host, batch, why } => {

@@ -75,6 +75,8 @@ pub fn next(planned: &[Planned]) -> Next {
     for (at, task) in planned.iter().enumerate() {
         let first = members.first().map(|first| &planned[*first]);
         match &task.what {
+            // It comes when a boot has tried it.
+            What::Change(_) if task.held => {}
             What::Change(change) => {
                 // A boot breaks the link: nothing else shares its batch.
                 let boots = matches!(change.wait.as_ref().map(|wait| &wait.goal), Some(Goal::Boot { .. }));
@@ -141,9 +143,10 @@ fn group(planned: &[Planned], members: Vec<usize>, end: usize) -> Group {
         last_task = order;
     }
     activate(&mut pending, &mut activations, last_task, &mut steps);
-    let rest = planned[end..].iter().all(|task| {
-        !matches!(task.what, What::Change(_) | What::Late { .. } | What::Pause { .. } | What::Failed(_))
-    });
+    let rest = !planned.iter().any(|task| task.held)
+        && planned[end..].iter().all(|task| {
+            !matches!(task.what, What::Change(_) | What::Late { .. } | What::Pause { .. } | What::Failed(_))
+        });
     Group {
         target: first.target.clone(),
         end,

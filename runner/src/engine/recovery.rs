@@ -46,7 +46,9 @@ pub fn by_host(journaled: &Journaled) -> BTreeMap<String, HostPast> {
                 hosts.entry(host.clone()).or_default().owed.insert(activation.clone());
             }
             Record::Activated { host, activation, .. } => {
-                hosts.entry(host.clone()).or_default().owed.remove(activation);
+                let host = hosts.entry(host.clone()).or_default();
+                host.owed.remove(activation);
+                host.pending.retain(|(_, called)| called != activation);
             }
             _ => {}
         }

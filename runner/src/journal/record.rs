@@ -213,6 +213,8 @@ pub enum HostEnd {
     Stale,
     /// It could not be reached.
     Unreachable,
+    /// It was booted and did not come back.
+    Lost,
     /// It was left out on purpose.
     Skipped,
     /// A person said no: to the host, or to what was decided on the way. What follows was not begun.

@@ -29,6 +29,9 @@ pub struct BatchReport {
     /// The step whose new content could not be staged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unstaged_step: Option<usize>,
+    /// The boot loader fell back to the old kernel line: in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fell_back: Option<String>,
     /// The acts by step; none for those that were not reached.
     #[serde(default)]
     pub acts: Vec<Option<ActDone>>,
@@ -121,6 +124,11 @@ impl BatchReport {
         let Some(Some(act)) = self.acts.get(index) else { return Verdict::NotReached };
         if act.output.status != 0 {
             return Verdict::Failed(words_of(&step.act, &act.output));
+        }
+        if let (Some(words), Act::Call { row, .. }) = (&self.fell_back, &step.act)
+            && row.name == "reboot"
+        {
+            return Verdict::Failed(words.clone());
         }
         if step.after == Match::Any || self.is_superseded(batch, index) {
             return Verdict::Proven;

@@ -99,11 +99,10 @@ impl HostRun {
         let (host, number) = (batch.host.clone(), batch.number);
         let prepared = journal.prepare(batch.clone(), tasks).await?;
         let newly = self.marked.insert(group.target.clone());
-        let boots = matches!(group.wait.as_ref().map(|wait| &wait.goal), Some(Goal::Boot { .. }));
-        let carried = if boots {
-            self.boot(&group.target, carrier, prepared, &who, group.wait.as_ref()).await
-        } else {
-            carrier.carry_out(prepared, &who).await.map_err(HostError::Carrier)
+        let boot = group.wait.as_ref().filter(|wait| matches!(wait.goal, Goal::Boot { .. }));
+        let carried = match boot {
+            Some(wait) => self.boot(journal, &group.target, carrier, (prepared, wait), &who).await,
+            None => carrier.carry_out(prepared, &who).await.map_err(HostError::Carrier),
         };
         let report = match carried {
             Ok(report) => report,

@@ -99,6 +99,9 @@ impl HostRun {
         let problem = error.diagnostic(&self.state.name);
         self.trouble(None, problem);
         self.links.forget(&self.state.name).await;
+        if matches!(error, HostError::Lost(_)) {
+            return Ok(HostEnd::Lost);
+        }
         if !acted && error.is_unreachable() && self.past.values().all(Vec::is_empty) {
             return Ok(HostEnd::Unreachable);
         }

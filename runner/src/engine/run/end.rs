@@ -51,7 +51,7 @@ impl HostRun {
 
     /// A part that ended in order leaves no mark of an open run, whichever batch was its last.
     async fn unmark(&mut self, journal: &Journal, end: HostEnd) {
-        if matches!(end, HostEnd::FailedHalf | HostEnd::Unreachable) {
+        if matches!(end, HostEnd::FailedHalf | HostEnd::Unreachable | HostEnd::Lost) {
             return;
         }
         for target in std::mem::take(&mut self.marked) {

@@ -1,11 +1,13 @@
 //! A run on one host: look, walk, act, look again, until nothing is left to do; on failure take the batch back.
 mod act;
 mod back;
+mod boot;
 mod consent;
 mod end;
 mod waiting;
 
 pub(in crate::engine) use back::unwritten;
+pub use boot::Road;
 pub use consent::Consent;
 pub use end::activation_words;
 
@@ -40,6 +42,8 @@ pub enum HostError {
     Carrier(CarrierError),
     /// The plan is not complete after many looks.
     Unsettled,
+    /// It was booted and did not come back.
+    Lost(String),
     /// The journal cannot be written: the run must stop.
     Journal(JournalError),
 }
@@ -59,6 +63,9 @@ impl HostError {
                 Diagnostic::error(format!("{host}: the plan is not settled after {ROUNDS} looks"), None)
                     .help("a module that asks for ever new reads is at fault; please report it")
             }
+            Self::Lost(why) => Diagnostic::error(format!("{host} is lost: {why}"), None)
+                .note("nothing more is done there; a kernel line on trial is not the default, the next boot is the old one")
+                .help("look at its console, power it off and on; when it answers again, `tunerun resume` or `tunerun undo` the run"),
             Self::Journal(error) => Diagnostic::error(error.to_string(), None)
                 .help("free space or mend the folder, then `tunerun resume` or `tunerun undo` the run"),
         }

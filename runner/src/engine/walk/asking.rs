@@ -29,6 +29,10 @@ impl Walker<'_> {
             let (host, title) = (frame.target.host.clone(), frame.task.title());
             self.out.tell(&host, &title, frame.secret, std::mem::take(&mut change.evidence));
         }
+        let change = match self.on_trial(&frame, change) {
+            Ok(change) => change,
+            Err(inst) => return *inst,
+        };
         if let Some(problem) = self.unaccepted(&frame, &change) {
             return self.failed(&frame, problem);
         }
@@ -69,12 +73,16 @@ impl Walker<'_> {
             || change.wait.is_some();
         let delay = if tries == 0 { None } else { self.delay(&frame) };
         let timeout = frame.task.settings.timeout.as_ref().and_then(|timeout| timeout.fixed().copied());
+        let tries_a_line = change.wait.as_ref().is_some_and(|wait| wait.goal.is_trial());
         self.planned_in(&frame, What::Change(Box::new(change)));
         if let Some(planned) = self.out.planned.last_mut() {
             planned.ends_batch = decides;
             planned.delay = delay;
             planned.timeout =
                 timeout.and_then(|seconds| u64::try_from(seconds).ok()).filter(|seconds| *seconds > 0);
+        }
+        if tries_a_line {
+            self.after_trial(&frame, &frame.target);
         }
         Inst { secret: frame.secret, changed, ..Inst::pending(Json::Object(result)) }
     }

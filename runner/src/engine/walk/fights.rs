@@ -6,7 +6,7 @@ use crate::diagnostic::Diagnostic;
 use crate::engine::target::Target;
 use crate::source::Span;
 use modules::Planner;
-use modules::vocabulary::{Claim, Facts, Match, Step, Stop, TaskId};
+use modules::vocabulary::{Claim, Facts, Step, Stop, TaskId};
 
 /// Modules that Ansible does not have: with them a fight is an error, under Ansible's names a note.
 const OWN: [&str; 6] = ["hugepages", "kernel_args", "manual", "package_hold", "sysfs", "systemd_unit"];
@@ -127,9 +127,9 @@ impl Walker<'_> {
     }
 }
 
-/// Whether a step asks for a state that can be seen again.
+/// Whether a step asks for a state that can be seen again; a boot or a restart asks for one more each time.
 fn is_state(step: &Step) -> bool {
-    step.look.is_some() && step.after != Match::Any
+    !step.is_act()
 }
 
 fn touches(other: &Step, step: &Step) -> bool {

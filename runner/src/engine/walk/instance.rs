@@ -190,6 +190,7 @@ impl Walker<'_> {
 
     pub(super) fn late(&mut self, frame: &Frame<'_>, on: &str) -> Inst {
         self.changes = true;
+        self.hold_for(frame.task, &frame.target);
         self.planned_in(frame, What::Late { on: on.to_owned() });
         Inst::pending(late(&format!("`{}`", frame.task.title())))
     }
@@ -340,6 +341,7 @@ impl Walker<'_> {
             secret,
             timeout: None,
             failure: None,
+            held: false,
             what,
         };
         self.order += 1;

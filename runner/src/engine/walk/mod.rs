@@ -23,6 +23,7 @@ mod scene;
 mod scope;
 mod setting;
 mod sources;
+mod trial;
 mod turns;
 mod words;
 

@@ -45,6 +45,8 @@ pub struct Planned {
     pub timeout: Option<u64>,
     /// The failure that was ignored or handled, where it failed.
     pub failure: Option<Box<Diagnostic>>,
+    /// Whether it waits until a boot has tried what it asks for.
+    pub held: bool,
     /// What it comes to.
     pub what: What,
 }
