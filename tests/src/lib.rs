@@ -1,4 +1,5 @@
 //! Shared beds of the tests.
 
 pub mod program;
+pub mod spdk;
 pub mod sshd;

@@ -6,6 +6,7 @@ mod sending;
 mod taking;
 
 pub use asking::{ASKING, Question, asks, question, taken};
+pub(crate) use guard::exports;
 pub use guard::{forbids, guards};
 pub use sending::{Method, SENDING, explained, method, seconds, touches};
 
