@@ -25,6 +25,7 @@ mod kernel;
 mod packages;
 mod services;
 pub mod setup;
+mod spdk;
 mod waiting;
 
 pub use argument::{Names, Scalar};
@@ -60,6 +61,8 @@ pub const ALL: &[Entry] = &[
     Entry::of::<setup::Setup>(),
     Entry::of::<commands::Shell>(),
     Entry::of::<files::Slurp>(),
+    Entry::of::<spdk::SpdkSetup>(),
+    Entry::of::<spdk::SpdkVhost>(),
     Entry::of::<files::Stat>(),
     Entry::of::<kernel::Sysctl>(),
     Entry::of::<kernel::Sysfs>(),

@@ -1,7 +1,8 @@
-//! The visible tables of programs that tunerun may call: what reads, and what changes.
+//! The visible tables of programs and RPC methods that tunerun may call: what reads, and what changes.
 //! A new program is a row here, which a reviewer sees; what runs is made from the row, never from text.
 mod mutating;
 mod reading;
+pub mod rpc;
 
 pub use mutating::MUTATING;
 pub use reading::READING;

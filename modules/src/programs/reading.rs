@@ -132,6 +132,17 @@ pub const READING: &[Program] = &[
         "block devices, their holders and signatures",
     ),
     Program::new("lscpu", &["lscpu", "--json"], "processors and their topology"),
+    Program::new(
+        "pci-driver",
+        &[
+            "sh",
+            "-c",
+            "d=/sys/bus/pci/devices/$1; [ -e \"$d\" ] || exit 1; c=none; \
+             [ ! -e \"$d/driver\" ] || { c=$(readlink \"$d/driver\") || exit 1; c=${c##*/}; }; echo \"$c\"",
+            "pci-driver",
+        ],
+        "the driver of a PCI device; `none` where it has none",
+    ),
     Program::new("findmnt", &["findmnt", "--json", "--bytes", "--real"], "mounts"),
     Program::new(
         "mounts",

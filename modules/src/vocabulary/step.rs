@@ -38,7 +38,7 @@ pub enum Act {
         /// What is not known any more afterwards.
         spoils: Vec<Spoil>,
     },
-    /// Sends one JSON-RPC request to a socket on the host.
+    /// Sends one JSON-RPC request to a socket on the host: a row of [`crate::programs::rpc::SENDING`].
     Rpc {
         /// The socket.
         socket: HostPath,
@@ -59,8 +59,10 @@ pub enum Spoil {
     Below(HostPath),
     /// Every answer of a row with this name.
     Answers(String),
-    /// All values of the kernel: /proc, /sys and what programs say of them.
+    /// All values of the kernel: /proc, /sys, what programs say of them, and what is answered over sockets.
     Volatile,
+    /// Every answer over a socket: who serves it may be another one.
+    Rpc,
     /// What is not there yet at or below a path, such as files that an unpacked package may bring. What is there
     /// stays known, and so do names that hold `tunerun`: nobody else makes those.
     Missing(HostPath),
@@ -246,6 +248,18 @@ impl Step {
         back: Back,
     ) -> Self {
         Self { claim, look: Some(look), before, after, act: Act::Call { row, spoils }, back }
+    }
+
+    /// An RPC request that must bring a look over the same socket from `before` to `after`.
+    pub fn rpc(
+        claim: Claim,
+        socket: &HostPath,
+        (method, params): (&str, Json),
+        (row, before, after): (Row, Seen, Match),
+        back: Back,
+    ) -> Self {
+        let act = Act::Rpc { socket: socket.clone(), method: method.to_owned(), params };
+        Self { claim, look: Some(Read::rpc(socket, row)), before, after, act, back }
     }
 
     /// Whether it is an act rather than a state: proven by its own evidence, done again whenever it is asked for.

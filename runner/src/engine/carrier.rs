@@ -2,6 +2,7 @@
 use super::batch::{ActDone, Batch, BatchReport, Prepared, Text, base, leftovers, lock, logs, mark, text};
 use super::marks::{Logs, logs_of};
 use super::probe::{Reads, identity};
+use super::rpc;
 use crate::transport::shell::word::LARGE;
 use crate::transport::{Connection, Identity as Who, LinkError, LinkErrorKind, Script};
 use modules::host::Host;
@@ -112,6 +113,7 @@ _h=1; }}; done; [ -z \"$_h\" ] || ( flock -n 9 ) 9>>\"$_b/lock\" || {{ IFS= read
                 let answer = connection.run(who, &script).await?;
                 let identity_text =
                     answer.section("who").map(|section| section.stdout.text()).unwrap_or_default();
+                let who_link = who;
                 let who = identity(&identity_text).ok_or_else(|| {
                     CarrierError::Answer(format!("`stat` said {identity_text:?} of /proc/self"))
                 })?;
@@ -136,6 +138,7 @@ _h=1; }}; done; [ -z \"$_h\" ] || ( flock -n 9 ) 9>>\"$_b/lock\" || {{ IFS= read
                     seen.extend(self.look(&round.again).await?);
                 }
                 large_by_digest(reads, &mut seen);
+                seen.extend(rpc::look(connection, who_link, reads).await?);
                 Ok((Greeting { who, open_runs, held, machine }, seen))
             }
         }
@@ -159,16 +162,20 @@ _h=1; }}; done; [ -z \"$_h\" ] || ( flock -n 9 ) 9>>\"$_b/lock\" || {{ IFS= read
                         break;
                     }
                     let sorted = Reads::new(&wanted);
+                    if sorted.is_empty() {
+                        break;
+                    }
                     let text = sorted.text("p.").map_err(CarrierError::Value)?;
                     let answer = connection.run(who, &with_caps(Script::new(text), &sorted)).await?;
                     let round = sorted.answers("p.", &answer).map_err(CarrierError::Answer)?;
                     seen.extend(round.seen);
                     wanted = round.again;
                 }
-                for read in wanted {
+                for read in wanted.into_iter().filter(|read| !matches!(read, Read::Rpc { .. })) {
                     seen.insert(read, Seen::Failed("it changes while it is read".to_owned()));
                 }
                 large_by_digest(reads, &mut seen);
+                seen.extend(rpc::look(connection, who, reads).await?);
                 Ok(seen)
             }
         }
@@ -260,6 +267,12 @@ _h=1; }}; done; [ -z \"$_h\" ] || ( flock -n 9 ) 9>>\"$_b/lock\" || {{ IFS= read
             }
             Self::Shell { connection, who: link, state } => {
                 let base = base(state.as_ref(), who.uid).map_err(CarrierError::Value)?;
+                match prepared.batch().steps.first() {
+                    Some(first) if rpc::is_rpc(&first.step) => {
+                        return rpc::carry_out(connection, link, &prepared, &base).await;
+                    }
+                    _ => {}
+                }
                 let Text { script, looks, uploads } =
                     text(&prepared, &base, who).map_err(CarrierError::Value)?;
                 for (path, index) in uploads {
@@ -281,7 +294,12 @@ _h=1; }}; done; [ -z \"$_h\" ] || ( flock -n 9 ) 9>>\"$_b/lock\" || {{ IFS= read
                     script = script.timeout(Duration::from_secs(seconds));
                 }
                 let answer = connection.run(link, &script).await?;
-                BatchReport::of(prepared.batch(), &looks, &answer).map_err(CarrierError::Answer)
+                let report = BatchReport::of(prepared.batch(), &looks, &answer);
+                let mut report = report.map_err(CarrierError::Answer)?;
+                if !report.nothing_was_written() {
+                    report.seen.extend(rpc::look(connection, link, &prepared.batch().verify).await?);
+                }
+                Ok(report)
             }
         }
     }

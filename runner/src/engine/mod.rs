@@ -8,6 +8,7 @@ pub mod marks;
 pub mod next;
 pub mod probe;
 pub mod recovery;
+mod rpc;
 pub mod run;
 pub mod target;
 pub mod undo;

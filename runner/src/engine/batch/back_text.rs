@@ -109,6 +109,11 @@ fn step(index: usize, step: &Step, place: Option<&Place>, out: &mut String) -> R
         );
         return Ok(());
     }
+    if let Back::Exactly(act @ Act::Rpc { .. }) | Back::Approximately { act: act @ Act::Rpc { .. }, .. } =
+        &step.back
+    {
+        return by_socket(index, step, act, out);
+    }
     let _ = writeln!(out, "if did {index}; then");
     match (&step.back, &step.act) {
         (Back::Nothing, _) => out.push_str(":\n"),
@@ -143,6 +148,20 @@ fn step(index: usize, step: &Step, place: Option<&Place>, out: &mut String) -> R
         }
     }
     out.push_str("fi\n");
+    Ok(())
+}
+
+/// No shell speaks over a socket: the request is told. Who serves it forgets everything at a boot.
+fn by_socket(index: usize, step: &Step, act: &Act, out: &mut String) -> Result<(), String> {
+    let Act::Rpc { socket, method, params } = act else { return Ok(()) };
+    let request = modules::programs::rpc::encoded(1, method, params);
+    let words =
+        format!("{}: take it back by tunerun, or send to {socket}: {}", step.claim, request.trim_end());
+    let _ = writeln!(
+        out,
+        "if grep -qx 'begun {index}' \"$B/log\" && grep -qx \"boot $_i\" \"$B/log\" && ! grep -qx 'undone {index}' \"$B/log\"; then failed {}; fi",
+        word(&words)?
+    );
     Ok(())
 }
 

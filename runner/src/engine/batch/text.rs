@@ -77,7 +77,7 @@ pub fn looks(batch: &Batch) -> Reads {
 
 /// `f SECTION [FILE]` ends the script where nothing was written yet. Shells' builtins call every failed write an "I/O
 /// error": a further write to the file by a program tells the reason.
-fn head(prepared: &Prepared, out: &mut String) {
+pub(super) fn head(prepared: &Prepared, out: &mut String) {
     let (run, number) = (quote(prepared.run()), prepared.batch().number);
     // The next batch's folder too: that saves it a process.
     let next = number + 1;
@@ -263,7 +263,7 @@ pub(super) fn needs_keeping(step: &Step) -> bool {
     matches!(&step.before, Seen::Node(node) if matches!(node.kind, Kind::File | Kind::Link { .. }))
 }
 
-fn sync(batch: &Batch, placing: &Placing, out: &mut String) -> Result<(), String> {
+pub(super) fn sync(batch: &Batch, placing: &Placing, out: &mut String) -> Result<(), String> {
     let mut words = vec!["\"$B/undo.sh\"".to_owned(), "\"$B\"".to_owned()];
     if batch.number == 1 {
         words.extend(["\"$D/undo.sh\"".to_owned(), "\"$D\"".to_owned(), "\"$_b\"".to_owned()]);

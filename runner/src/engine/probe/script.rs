@@ -42,6 +42,8 @@ impl Reads {
                 Read::Stat(path) => sorted.node(&mut at, path, None),
                 Read::Glob(pattern) => once(&mut sorted.globs, pattern),
                 Read::Ask(row) => once(&mut sorted.asks, row),
+                // These go over sockets, not by the host's shell.
+                Read::Rpc { .. } => {}
             }
         }
         sorted

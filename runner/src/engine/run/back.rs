@@ -32,12 +32,12 @@ impl HostRun {
                 modules::vocabulary::Back::None { .. } | modules::vocabulary::Back::Nothing
             )
         };
-        if handled && !past.batch.steps.iter().any(goes_back) {
+        if handled && !past.iter().flat_map(|past| &past.batch.steps).any(goes_back) {
             return Ok(HostEnd::Failed);
         }
-        let end = self.undo(journal, &target, std::slice::from_ref(&past)).await?;
+        let end = self.undo(journal, &target, &past).await?;
         if let Some(all) = self.past.get_mut(&target) {
-            all.retain(|other| other.batch.number != past.batch.number);
+            all.retain(|other| past.iter().all(|past| past.batch.number != other.batch.number));
         }
         Ok(end)
     }

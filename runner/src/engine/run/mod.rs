@@ -117,7 +117,7 @@ pub struct HostRun {
 /// What an applied batch was, until the next walk judges it.
 struct Applied {
     target: Target,
-    past: Past,
+    past: Vec<Past>,
     keys: Vec<String>,
 }
 
