@@ -20,8 +20,10 @@ mod trial;
 
 // The modules, room by room.
 mod commands;
+mod cpu;
 mod files;
 mod kernel;
+mod network;
 mod packages;
 mod services;
 pub mod setup;
@@ -45,10 +47,13 @@ pub const ALL: &[Entry] = &[
     Entry::of::<files::Find>(),
     Entry::of::<kernel::Hugepages>(),
     Entry::of::<files::IniFile>(),
+    Entry::of::<network::IrqAffinity>(),
     Entry::of::<kernel::KernelArgs>(),
     Entry::of::<files::Lineinfile>(),
     Entry::of::<waiting::Manual>(),
     Entry::of::<kernel::Modprobe>(),
+    Entry::of::<network::NicOffload>(),
+    Entry::of::<network::NicQueues>(),
     Entry::of::<packages::Package>(),
     Entry::of::<packages::PackageFacts>(),
     Entry::of::<waiting::Ping>(),

@@ -208,7 +208,9 @@ impl Host {
     }
 
     fn see_virtual(&self, path: &HostPath) -> Seen {
-        if self.values.contains_key(path) {
+        if let Some(node @ Node { kind: Kind::Link { .. }, .. }) = self.nodes.get(path) {
+            Seen::Node(node.clone())
+        } else if self.values.contains_key(path) {
             Seen::Node(self.blank(Kind::File, 0o644))
         } else if self.virtual_folders().any(|folder| folder == *path) {
             Seen::Node(self.blank(Kind::Dir, 0o755))

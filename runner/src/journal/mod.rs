@@ -7,7 +7,7 @@ mod store;
 mod writer;
 
 pub use reader::{Journaled, parse, read};
-pub use record::{Entry, FORMAT, HostEnd, Record};
+pub use record::{DeadManCame, Entry, FORMAT, HostEnd, Record};
 pub use store::Store;
 pub use writer::Journal;
 

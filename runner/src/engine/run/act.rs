@@ -73,10 +73,12 @@ impl HostRun {
             activations: group.activations.clone(),
             steps,
             verify,
-            last: group.last,
+            // Whether it stays is decided after it: the mark of an open run does not go with it.
+            last: group.last && group.dead_man.is_none(),
             undo: false,
             undoes: Vec::new(),
             timeout: group.timeout,
+            dead_man: group.dead_man,
         }
     }
 
@@ -102,6 +104,8 @@ impl HostRun {
         let boots = matches!(group.wait.as_ref().map(|wait| &wait.goal), Some(Goal::Boot { .. }));
         let carried = if boots {
             self.boot(&group.target, carrier, prepared, &who, group.wait.as_ref()).await
+        } else if let Some(seconds) = batch.dead_man {
+            self.watched(journal, &group.target, carrier, prepared, &who, seconds).await?
         } else {
             carrier.carry_out(prepared, &who).await.map_err(HostError::Carrier)
         };

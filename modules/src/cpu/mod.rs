@@ -1,0 +1,2 @@
+//! The processors: which of them serve what.
+pub(crate) mod topology;
