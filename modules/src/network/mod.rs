@@ -1,4 +1,5 @@
 //! The network: what a card does by itself, its queues, its interrupts, bridges and taps.
+mod bridge_tap;
 pub(crate) mod card;
 mod features;
 pub(crate) mod interrupts;
@@ -6,6 +7,7 @@ mod irq_affinity;
 mod nic_offload;
 mod nic_queues;
 
+pub use bridge_tap::BridgeTap;
 pub use irq_affinity::IrqAffinity;
 pub use nic_offload::NicOffload;
 pub use nic_queues::NicQueues;

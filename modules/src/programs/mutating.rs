@@ -18,6 +18,11 @@ pub const MUTATING: &[Program] = &[
     Program::new("ethtool-set-channels", &["ethtool", "-L"], "changes how many queues a network card has"),
     Program::new("ip-link", &["ip", "link"], "makes, changes and takes away network cards of the kernel's own"),
     Program::new("ip-tuntap", &["ip", "tuntap"], "makes and takes away taps"),
+    Program::new(
+        "smt-control",
+        &["sh", "-c", "printf %s \"$1\" > /sys/devices/system/cpu/smt/control", "smt-control"],
+        "turns the second threads of all cores on or off",
+    ),
     Program::new("tuned-adm-profile", &["tuned-adm", "profile"], "lets TuneD apply profiles"),
     Program::new("tuned-adm-off", &["tuned-adm", "off"], "lets TuneD take its tunings back"),
     Program::new("modprobe", &["modprobe", "--"], "loads a kernel module"),

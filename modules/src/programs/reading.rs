@@ -117,7 +117,17 @@ pub const READING: &[Program] = &[
     ),
     Program::new("getenforce", &["getenforce"], "SELinux's mode"),
     Program::new("ip-address", &["ip", "-json", "address", "show"], "network cards and addresses"),
-    Program::new("ip-link-show", &["ip", "-json", "-details", "link", "show", "dev"], "one network card"),
+    Program::new(
+        "net-link",
+        &[
+            "sh",
+            "-c",
+            "d=/sys/class/net/$1; f=$(cat \"$d/flags\") || exit 1; m=$(readlink \"$d/master\"); \
+             echo \"master=${m##*/}\"; echo \"up=$((f & 1))\"",
+            "net-link",
+        ],
+        "which bridge or bond a network card belongs to, and whether it is up",
+    ),
     Program::new("ethtool-features", &["ethtool", "-k"], "what a network card does by itself"),
     Program::new("ethtool-channels", &["ethtool", "-l"], "how many queues a network card has, and may have"),
     Program::new(
