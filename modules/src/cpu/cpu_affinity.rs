@@ -111,7 +111,8 @@ impl CpuAffinity {
         if let Some(text) = &self.cpus {
             all.extend(CpuList::parse(text).map_err(|why| Stop::refused("cpus", why))?.iter());
         }
-        let without = CpuList::parse(self.without.as_deref().unwrap_or_default()).map_err(|why| Stop::refused("without", why))?;
+        let without = CpuList::parse(self.without.as_deref().unwrap_or_default())
+            .map_err(|why| Stop::refused("without", why))?;
         let list: CpuList = all
             .into_iter()
             .filter(|cpu| !without.contains(*cpu))
@@ -173,7 +174,11 @@ impl CpuAffinity {
                 .filter(|pid| *pid > 0),
         };
         let Some(pid) = pid else {
-            let why = if is_template(unit) { "a template has no process: ask for its instances" } else { "it has no main process now" };
+            let why = if is_template(unit) {
+                "a template has no process: ask for its instances"
+            } else {
+                "it has no main process now"
+            };
             change.evidence.push(Evidence::not_available(what, "/proc/PID/status", why));
             return Ok(());
         };
@@ -182,8 +187,14 @@ impl CpuAffinity {
             change.evidence.push(Evidence::not_available(what, path.as_str(), "it has just ended"));
             return Ok(());
         };
-        let seen = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap_or_default().trim().to_owned();
-        let live = CpuList::parse(&seen).is_ok_and(|seen| !seen.is_empty() && seen.iter().all(|cpu| list.contains(cpu)));
+        let seen = status
+            .lines()
+            .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
+            .unwrap_or_default()
+            .trim()
+            .to_owned();
+        let live = CpuList::parse(&seen)
+            .is_ok_and(|seen| !seen.is_empty() && seen.iter().all(|cpu| list.contains(cpu)));
         let written = change.steps.is_empty();
         let proof = format!("Cpus_allowed_list in {path}");
         let told = Evidence::told(what, proof, (live, written), seen.clone(), Effect::DaemonRestart);
@@ -228,10 +239,9 @@ impl Module for CpuAffinity {
         let topology = Topology::read(facts)?;
         let list = self.list(&topology)?;
         let text = self.text(&unit, &list, &topology)?;
-        let drop_in: DropIn = serde_json::from_value(
-            json!({ "name": NAME, "content": text, "restart": self.restart }),
-        )
-        .map_err(|why| Stop::failed(format!("the drop-in cannot be said: {why}")))?;
+        let drop_in: DropIn =
+            serde_json::from_value(json!({ "name": NAME, "content": text, "restart": self.restart }))
+                .map_err(|why| Stop::failed(format!("the drop-in cannot be said: {why}")))?;
         let task = SystemdUnit { name: Some(unit.clone()), drop_in: Some(drop_in), ..SystemdUnit::default() };
         let mut change = task.plan(facts).map_err(|stop| match stop {
             Stop::Refused(mut refusal) => {
@@ -249,7 +259,10 @@ impl Module for CpuAffinity {
         let sample = |about, args| Sample { about, args, host: host("0-15"), calls: Vec::new() };
         vec![
             sample("one cache", json!({ "unit": "ceph-osd@1", "l3": [1], "memory": "bind" })),
-            sample("a node by its control group", json!({ "unit": "ceph-osd@1.service", "nodes": [1], "by": ["cpuset"] })),
+            sample(
+                "a node by its control group",
+                json!({ "unit": "ceph-osd@1.service", "nodes": [1], "by": ["cpuset"] }),
+            ),
         ]
     }
 }
@@ -264,7 +277,10 @@ fn host(allowed: &str) -> Host {
         .dir("/etc/systemd/system")
         .dir(RUNNING)
         .answer(show(unit), Seen::Output(Output::ok(shown)))
-        .value("/proc/77/status", &format!("Name:\tceph-osd\nCpus_allowed:\tffff\nCpus_allowed_list:\t{allowed}\n"))
+        .value(
+            "/proc/77/status",
+            &format!("Name:\tceph-osd\nCpus_allowed:\tffff\nCpus_allowed_list:\t{allowed}\n"),
+        )
 }
 
 #[cfg(test)]
@@ -275,7 +291,9 @@ mod tests {
 
     fn text(change: &Change) -> String {
         let content = change.steps.iter().find_map(|step| match &step.act {
-            Act::Put { image: Image::File { content: Content::Bytes(bytes), .. }, .. } => bytes.text().map(str::to_owned),
+            Act::Put { image: Image::File { content: Content::Bytes(bytes), .. }, .. } => {
+                bytes.text().map(str::to_owned)
+            }
             _ => None,
         });
         content.unwrap_or_else(|| panic!("{change:?}"))
@@ -288,11 +306,19 @@ mod tests {
     #[test]
     fn caches_and_nodes_are_computed() {
         let l3 = ask(json!({ "unit": "ceph-osd@1", "l3": [3], "memory": "bind" }));
-        assert_eq!(text(&l3), "# Made by tunerun.\n[Service]\nCPUAffinity=\nCPUAffinity=12-15\nNUMAPolicy=bind\nNUMAMask=1\n");
+        assert_eq!(
+            text(&l3),
+            "# Made by tunerun.\n[Service]\nCPUAffinity=\nCPUAffinity=12-15\nNUMAPolicy=bind\nNUMAMask=1\n"
+        );
         let node = ask(json!({ "unit": "ceph-osd@1", "nodes": [0], "without": "0-1", "by": ["cpuset"] }));
         assert!(text(&node).contains("AllowedCPUs=2-7\n"), "{}", text(&node));
         let template = ask(json!({ "unit": "ceph-osd@.service", "cpus": "4-5" }));
-        assert!(template.steps.iter().any(|step| step.path().is_some_and(|path| path.as_str().contains("ceph-osd@.service.d"))));
+        assert!(
+            template
+                .steps
+                .iter()
+                .any(|step| step.path().is_some_and(|path| path.as_str().contains("ceph-osd@.service.d")))
+        );
         assert!(matches!(template.evidence[0].standing, Standing::NotAvailable { .. }));
     }
 
@@ -308,7 +334,11 @@ mod tests {
         let owed = applied("0-15");
         assert!(owed.is_empty(), "{:?}", owed.steps);
         assert!(matches!(&owed.evidence[0].standing, Standing::Owed { .. }), "{:?}", owed.evidence);
-        assert!(owed.notes.iter().any(|note| note.starts_with("applied, not live") && note.contains("cpuset")), "{:?}", owed.notes);
+        assert!(
+            owed.notes.iter().any(|note| note.starts_with("applied, not live") && note.contains("cpuset")),
+            "{:?}",
+            owed.notes
+        );
         assert!(matches!(applied("0-3").evidence[0].standing, Standing::Live { .. }));
         assert!(matches!(applied("2").evidence[0].standing, Standing::Live { .. }), "fewer is within");
     }
@@ -320,8 +350,12 @@ mod tests {
         assert!(refused(json!({ "unit": "ceph-osd@1", "nodes": [2] })).contains("no NUMA node 2"));
         assert!(refused(json!({ "unit": "ceph-osd@1", "cpus": "15-16" })).contains("CPU 16 does not run"));
         assert!(refused(json!({ "unit": "ceph-osd@1", "cpus": "1", "nodes": [0] })).contains("exactly one"));
-        assert!(refused(json!({ "unit": "ceph-osd@1", "cpus": "1", "without": "1" })).contains("no CPU is left"));
+        assert!(
+            refused(json!({ "unit": "ceph-osd@1", "cpus": "1", "without": "1" })).contains("no CPU is left")
+        );
         assert!(refused(json!({ "unit": "a.slice", "cpus": "1" })).contains("by: [cpuset]"));
-        assert!(refused(json!({ "unit": "a.socket", "cpus": "1", "by": ["cpuset"] })).contains("no processes"));
+        assert!(
+            refused(json!({ "unit": "a.socket", "cpus": "1", "by": ["cpuset"] })).contains("no processes")
+        );
     }
 }

@@ -109,7 +109,10 @@ impl CpuIsolation {
             args.insert("rcu_nocbs".to_owned(), json!(list.to_string()));
         }
         if args.is_empty() {
-            return Err(Stop::refused("isolcpus", "`isolcpus`, `nohz_full` and `rcu_nocbs` are all false: nothing is asked for"));
+            return Err(Stop::refused(
+                "isolcpus",
+                "`isolcpus`, `nohz_full` and `rcu_nocbs` are all false: nothing is asked for",
+            ));
         }
         serde_json::from_value(json!({ "args": Json::Object(args) }))
             .map_err(|why| Stop::failed(format!("the arguments cannot be said: {why}")))
@@ -119,14 +122,16 @@ impl CpuIsolation {
     fn checked(&self, list: &CpuList, topology: &Topology, notes: &mut Vec<String>) -> Result<(), Stop> {
         let kept = CpuList::parse(&self.housekeeping).map_err(|why| Stop::refused("housekeeping", why))?;
         let of = |keep: &dyn Fn(u32) -> bool| -> CpuList { list.iter().filter(|cpu| keep(*cpu)).collect() };
-        let (both, off) =
-            (of(&|cpu| kept.contains(cpu)), of(&|cpu| !topology.online.contains(cpu)));
+        let (both, off) = (of(&|cpu| kept.contains(cpu)), of(&|cpu| !topology.online.contains(cpu)));
         if list.is_empty() {
             return Err(Stop::refused("cpus", "no CPU is named"));
         }
         if !both.is_empty() {
-            return Err(Stop::refused("cpus", format!("CPU {both} keeps house: it does what no isolated CPU does"))
-                .way_out("leave it out of the list, or name other CPUs by `housekeeping`"));
+            return Err(Stop::refused(
+                "cpus",
+                format!("CPU {both} keeps house: it does what no isolated CPU does"),
+            )
+            .way_out("leave it out of the list, or name other CPUs by `housekeeping`"));
         }
         if !off.is_empty() {
             return Err(Stop::refused("cpus", format!("CPU {off} does not run on this host"))
@@ -146,14 +151,19 @@ impl CpuIsolation {
         let halved: CpuList = topology
             .cores
             .iter()
-            .filter(|core| core.iter().any(|cpu| list.contains(cpu)) && core.iter().any(|cpu| !list.contains(cpu)))
+            .filter(|core| {
+                core.iter().any(|cpu| list.contains(cpu)) && core.iter().any(|cpu| !list.contains(cpu))
+            })
             .flat_map(|core| core.iter().filter(|cpu| !list.contains(*cpu)).collect::<Vec<_>>())
             .collect();
         if !halved.is_empty() {
             notes.push(format!("CPU {halved} shares its core with an isolated one, and disturbs it"));
         }
         if self.isolcpus && !self.kinds.contains(&Kind::ManagedIrq) {
-            notes.push("without `managed_irq` the interrupts that the kernel spreads by itself ignore `isolcpus`".to_owned());
+            notes.push(
+                "without `managed_irq` the interrupts that the kernel spreads by itself ignore `isolcpus`"
+                    .to_owned(),
+            );
         }
         Ok(())
     }
@@ -171,7 +181,8 @@ impl CpuIsolation {
                     .way_out("`awk '{print $NF}' /proc/interrupts` shows their names"));
             }
         }
-        let meant: Vec<_> = meant.into_iter().filter(|one| patterns.iter().any(|name| one.is_meant_by(name))).collect();
+        let meant: Vec<_> =
+            meant.into_iter().filter(|one| patterns.iter().any(|name| one.is_meant_by(name))).collect();
         let files = meant.iter().map(|one| one.file("smp_affinity_list")).collect::<Result<Vec<_>, _>>()?;
         facts.need(&files.iter().map(Read::text).collect::<Vec<_>>())?;
         let (mut elsewhere, mut busy) = (Vec::new(), Vec::new());
@@ -192,14 +203,26 @@ impl CpuIsolation {
         }
         let idle: CpuList = list.iter().filter(|cpu| !busy.contains(cpu)).collect();
         if !idle.is_empty() {
-            notes.push(format!("CPU {idle} is isolated and serves none of these interrupts: it is lost to everybody"));
+            notes.push(format!(
+                "CPU {idle} is isolated and serves none of these interrupts: it is lost to everybody"
+            ));
         }
         Ok(())
     }
 
-    fn evidence(&self, facts: &Facts, list: &CpuList, written: bool, change: &mut Change) -> Result<(), Stop> {
+    fn evidence(
+        &self,
+        facts: &Facts,
+        list: &CpuList,
+        written: bool,
+        change: &mut Change,
+    ) -> Result<(), Stop> {
         for (asked, path, what) in [
-            (self.isolcpus && self.kinds.contains(&Kind::Domain), ISOLATED, "the scheduler leaves them alone"),
+            (
+                self.isolcpus && self.kinds.contains(&Kind::Domain),
+                ISOLATED,
+                "the scheduler leaves them alone",
+            ),
             (self.nohz_full, NOHZ_FULL, "the tick leaves them alone"),
         ] {
             if !asked {
@@ -303,8 +326,13 @@ mod tests {
             assert!(line.contains(arg), "{line}");
         }
         assert_eq!(change.effect, Effect::HostReboot);
-        assert!(matches!(&change.evidence.last().unwrap().standing, Standing::Absent { seen } if seen == "none"));
-        let plain = planned::<CpuIsolation>(&host(), json!({ "cpus": "2,18", "kinds": [], "nohz_full": false, "rcu_nocbs": false }));
+        assert!(
+            matches!(&change.evidence.last().unwrap().standing, Standing::Absent { seen } if seen == "none")
+        );
+        let plain = planned::<CpuIsolation>(
+            &host(),
+            json!({ "cpus": "2,18", "kinds": [], "nohz_full": false, "rcu_nocbs": false }),
+        );
         assert!(plain.result["line"].as_str().unwrap().ends_with("isolcpus=2,18"), "{}", plain.result);
         assert!(plain.notes.iter().any(|note| note.contains("managed_irq")), "{:?}", plain.notes);
     }
@@ -321,7 +349,11 @@ mod tests {
         assert!(change.is_empty(), "{:?}", change.steps);
         let of = |what: &str| &change.evidence.iter().find(|one| one.what.contains(what)).unwrap().standing;
         assert!(matches!(of("scheduler"), Standing::Live { .. }));
-        assert!(matches!(of("the tick"), Standing::Owed { seen, .. } if seen == "2-7"), "{:?}", of("the tick"));
+        assert!(
+            matches!(of("the tick"), Standing::Owed { seen, .. } if seen == "2-7"),
+            "{:?}",
+            of("the tick")
+        );
     }
 
     #[test]
@@ -346,10 +378,23 @@ mod tests {
                 .value("/proc/irq/41/smp_affinity_list", one)
                 .value("/proc/irq/42/smp_affinity_list", two)
         };
-        let ask = |host: Host| planned::<CpuIsolation>(&host, json!({ "cpus": "2,3,18,19", "interrupts": "virtio0-input.*" }));
+        let ask = |host: Host| {
+            planned::<CpuIsolation>(&host, json!({ "cpus": "2,3,18,19", "interrupts": "virtio0-input.*" }))
+        };
         let wrong = ask(served("2", "0-31"));
-        assert!(wrong.notes.iter().any(|note| note.contains("1 of 2 interrupts") && note.contains("virtio0-input.1")), "{:?}", wrong.notes);
-        assert!(wrong.notes.iter().any(|note| note.contains("CPU 3,18-19 is isolated and serves none")), "{:?}", wrong.notes);
+        assert!(
+            wrong
+                .notes
+                .iter()
+                .any(|note| note.contains("1 of 2 interrupts") && note.contains("virtio0-input.1")),
+            "{:?}",
+            wrong.notes
+        );
+        assert!(
+            wrong.notes.iter().any(|note| note.contains("CPU 3,18-19 is isolated and serves none")),
+            "{:?}",
+            wrong.notes
+        );
         let right = ask(served("2,18", "3,19"));
         assert!(!right.notes.iter().any(|note| note.contains("interrupts")), "{:?}", right.notes);
         let why = refusal::<CpuIsolation>(&served("2", "3"), json!({ "cpus": "2", "interrupts": "eth9" }));

@@ -2,8 +2,8 @@
 mod cpu_affinity;
 mod cpu_isolation;
 mod smt;
-mod tuned_profile;
 pub(crate) mod topology;
+mod tuned_profile;
 
 pub use cpu_affinity::CpuAffinity;
 pub use cpu_isolation::CpuIsolation;

@@ -41,8 +41,8 @@ impl Smt {
 
     fn kept(&self, facts: &Facts) -> Result<Change, Stop> {
         let args = if self.enabled { json!({ "absent": ["nosmt"] }) } else { json!({ "args": "nosmt" }) };
-        let task: KernelArgs =
-            serde_json::from_value(args).map_err(|why| Stop::failed(format!("nosmt cannot be said: {why}")))?;
+        let task: KernelArgs = serde_json::from_value(args)
+            .map_err(|why| Stop::failed(format!("nosmt cannot be said: {why}")))?;
         task.plan(facts).map_err(|stop| match stop {
             Stop::Refused(mut refusal) => {
                 refusal.argument = Some("persist");
@@ -62,8 +62,11 @@ impl Smt {
             return Ok(None);
         }
         if WITHOUT.contains(&now.as_str()) {
-            return Err(Stop::refused("enabled", format!("this machine has no SMT to turn on ({CONTROL}: {now})"))
-                .way_out("the firmware may have turned it off: look there"));
+            return Err(Stop::refused(
+                "enabled",
+                format!("this machine has no SMT to turn on ({CONTROL}: {now})"),
+            )
+            .way_out("the firmware may have turned it off: look there"));
         }
         if now == "forceoff" {
             return Err(Stop::refused("enabled", "SMT was turned off for good at boot (`nosmt=force`)")
@@ -106,7 +109,8 @@ impl Module for Smt {
             let name = "threads of a core (SMT)".to_owned();
             change.diff.push(Diff::Value { name, before: Some(before), after: Some(self.word().to_owned()) });
             change.notes.push(
-                "what lists of CPUs mean changes here: later tasks that look at CPUs are planned anew".to_owned(),
+                "what lists of CPUs mean changes here: later tasks that look at CPUs are planned anew"
+                    .to_owned(),
             );
             change.notes.retain(|note| !note.starts_with("a reboot is needed"));
             change.effect = Effect::Now;
@@ -146,8 +150,16 @@ impl Module for Smt {
         let sample = |about, args, host: Host| Sample { about, args, host, calls: calls() };
         vec![
             sample("off", json!({ "enabled": false }), debian().value(CONTROL, "on")),
-            sample("off for now", json!({ "enabled": false, "persist": false }), Host::new().value(CONTROL, "on")),
-            sample("on for now", json!({ "enabled": true, "persist": false }), Host::new().value(CONTROL, "off")),
+            sample(
+                "off for now",
+                json!({ "enabled": false, "persist": false }),
+                Host::new().value(CONTROL, "on"),
+            ),
+            sample(
+                "on for now",
+                json!({ "enabled": true, "persist": false }),
+                Host::new().value(CONTROL, "off"),
+            ),
         ]
     }
 }
@@ -165,21 +177,30 @@ mod tests {
         assert_eq!(change.steps.len(), 2, "{:?}", change.steps);
         assert!(change.result["boot"]["line"].as_str().unwrap().contains("nosmt"), "{}", change.result);
         let live = change.steps.last().unwrap();
-        for path in ["/sys/devices/system/cpu/online", "/sys/devices/system/node/node0/cpulist", "/proc/irq/4/smp_affinity_list"] {
+        for path in [
+            "/sys/devices/system/cpu/online",
+            "/sys/devices/system/node/node0/cpulist",
+            "/proc/irq/4/smp_affinity_list",
+        ] {
             assert!(touches(&live.act, &Read::text(&known(path).unwrap())), "{path} is planned anew");
         }
     }
 
     #[test]
     fn what_cannot_be_turned_is_told() {
-        let ask = |now: &str, enabled: bool| (Host::new().value(CONTROL, now), json!({ "enabled": enabled, "persist": false }));
+        let ask = |now: &str, enabled: bool| {
+            (Host::new().value(CONTROL, now), json!({ "enabled": enabled, "persist": false }))
+        };
         for (now, enabled, why) in [("forceoff", true, "nosmt=force"), ("notsupported", true, "firmware")] {
             let (host, args) = ask(now, enabled);
             assert!(refusal::<Smt>(&host, args).contains(why), "{now}");
         }
         let (host, args) = ask("notsupported", false);
         let change = planned::<Smt>(&host, args);
-        assert!(change.is_empty() && matches!(change.evidence[0].standing, Standing::Live { .. }), "{change:?}");
+        assert!(
+            change.is_empty() && matches!(change.evidence[0].standing, Standing::Live { .. }),
+            "{change:?}"
+        );
         let bare = planned::<Smt>(&Host::new(), json!({ "enabled": false, "persist": false }));
         assert!(bare.is_empty(), "a machine without the switch has nothing to turn off");
     }

@@ -5,8 +5,8 @@ use crate::files::text::TextFile;
 use crate::host::Host;
 use crate::module::{Module, Sample};
 use crate::vocabulary::{
-    Act, Back, Change, Claim, Diff, Effect, Evidence, Facts, HostPath, Match, Output, Read, Row, Seen, Spoil, Step,
-    Stop,
+    Act, Back, Change, Claim, Diff, Effect, Evidence, Facts, HostPath, Match, Output, Read, Row, Seen, Spoil,
+    Step, Stop,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,8 +40,7 @@ const MAIN: &str = "/etc/tuned/tuned-main.conf";
 const ACTIVE: &str = "Current active profile: ";
 
 /// Folders that profiles are in.
-const FOLDERS: [&str; 4] =
-    ["/etc/tuned/profiles", "/etc/tuned", "/usr/lib/tuned/profiles", "/usr/lib/tuned"];
+const FOLDERS: [&str; 4] = ["/etc/tuned/profiles", "/etc/tuned", "/usr/lib/tuned/profiles", "/usr/lib/tuned"];
 
 fn look() -> Row {
     Row::new("tuned-adm-active", Vec::<String>::new())
@@ -51,7 +50,8 @@ impl TunedProfile {
     fn names(&self) -> Result<Vec<&str>, Stop> {
         let names: Vec<&str> = self.profile.split_whitespace().collect();
         let fine = |name: &&str| {
-            !name.starts_with(['-', '.']) && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "._-".contains(letter))
+            !name.starts_with(['-', '.'])
+                && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "._-".contains(letter))
         };
         if names.is_empty() || !names.iter().all(fine) {
             return Err(Stop::refused("profile", format!("`{}` is not the name of a profile", self.profile)));
@@ -114,10 +114,13 @@ impl TunedProfile {
         let path = known(MAIN)?;
         let file = TextFile::read(facts, &path)?;
         let is_ours = |line: &str| {
-            line.split_once('=').is_some_and(|(name, _)| name.trim() == "reapply_sysctl") && !line.trim_start().starts_with('#')
+            line.split_once('=').is_some_and(|(name, _)| name.trim() == "reapply_sysctl")
+                && !line.trim_start().starts_with('#')
         };
         let now = file.text.lines().rfind(|line| is_ours(line)).and_then(|line| line.split_once('='));
-        let wins = now.is_none_or(|(_, value)| matches!(value.trim().to_ascii_lowercase().as_str(), "1" | "true" | "yes" | "on"));
+        let wins = now.is_none_or(|(_, value)| {
+            matches!(value.trim().to_ascii_lowercase().as_str(), "1" | "true" | "yes" | "on")
+        });
         let mut changed = false;
         if let Some(wanted) = self.reapply_sysctl.filter(|wanted| *wanted != wins) {
             let line = format!("reapply_sysctl = {}\n", u8::from(wanted));
@@ -161,14 +164,16 @@ impl Module for TunedProfile {
         facts.need(&self.first_reads()?)?;
         let seen = facts.output(&look())?;
         if seen.status == 127 {
-            return Err(Stop::failed("TuneD is not installed on this host").way_out("install the package `tuned` in an earlier task"));
+            return Err(Stop::failed("TuneD is not installed on this host")
+                .way_out("install the package `tuned` in an earlier task"));
         }
         self.known_to(facts, &names)?;
         let mut change = Change::default();
         let mut changed = self.reapply(facts, &mut change)?;
         if let (Some(name), false) = (names.first(), self.settings.is_empty()) {
             let path = Self::file(name)?;
-            changed |= TextFile::read(facts, &path)?.put(facts, Claim::file(&path), &self.text()?, &mut change)?;
+            changed |=
+                TextFile::read(facts, &path)?.put(facts, Claim::file(&path), &self.text()?, &mut change)?;
         }
         let (wanted, now) = (names.join(" "), active(&seen));
         let live = now.as_deref() == Some(wanted.as_str());
@@ -195,7 +200,11 @@ impl Module for TunedProfile {
                     claim,
                     call(&wanted),
                     spoils(),
-                    (Read::Ask(look()), Seen::Output(seen.clone()), Match::Has(vec![format!("{ACTIVE}{wanted}")])),
+                    (
+                        Read::Ask(look()),
+                        Seen::Output(seen.clone()),
+                        Match::Has(vec![format!("{ACTIVE}{wanted}")]),
+                    ),
                     back,
                 ),
             });
@@ -266,7 +275,9 @@ mod tests {
         assert_eq!(row.args, ["balanced"]);
         let none = host().answer(look(), Seen::Output(Output::ok("No current active profile.\n")));
         let change = planned::<TunedProfile>(&none, json!({ "profile": "network-latency" }));
-        let Back::Approximately { act: Act::Call { row, .. }, .. } = &change.steps[0].back else { panic!("{change:?}") };
+        let Back::Approximately { act: Act::Call { row, .. }, .. } = &change.steps[0].back else {
+            panic!("{change:?}")
+        };
         assert_eq!(row.name, "tuned-adm-off");
         let there = planned::<TunedProfile>(&host(), json!({ "profile": "balanced" }));
         assert!(there.is_empty(), "{there:?}");
@@ -277,7 +288,9 @@ mod tests {
         let refused = |args| refusal::<TunedProfile>(&host(), args);
         assert!(refused(json!({ "profile": "balansed" })).contains("did you mean `balanced`"));
         assert!(refused(json!({ "profile": "../x" })).contains("not the name"));
-        assert!(refused(json!({ "profile": "a b", "settings": { "main": {} } })).contains("several are named"));
+        assert!(
+            refused(json!({ "profile": "a b", "settings": { "main": {} } })).contains("several are named")
+        );
         let bare = Host::new();
         assert!(refusal::<TunedProfile>(&bare, json!({ "profile": "balanced" })).contains("not installed"));
     }

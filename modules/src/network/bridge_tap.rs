@@ -6,8 +6,8 @@ use crate::argument::Names;
 use crate::host::Host;
 use crate::module::{Module, Sample};
 use crate::vocabulary::{
-    Act, Back, Change, Claim, DEADLINE, DeadMan, Diff, Evidence, Effect, Facts, Match, Output, Read, Row, Seen,
-    Spoil, Step, Stop,
+    Act, Back, Change, Claim, DEADLINE, DeadMan, Diff, Effect, Evidence, Facts, Match, Output, Read, Row,
+    Seen, Spoil, Step, Stop,
 };
 use kept::Keeper;
 use schemars::JsonSchema;
@@ -92,14 +92,19 @@ impl BridgeTap {
     }
 
     fn spoils(name: &str) -> Vec<Spoil> {
-        let mut spoils = vec![Spoil::Read(Read::Ask(look(name))), Spoil::Read(Read::Glob(super::card::CARDS.to_owned()))];
+        let mut spoils =
+            vec![Spoil::Read(Read::Ask(look(name))), Spoil::Read(Read::Glob(super::card::CARDS.to_owned()))];
         spoils.extend(["ip-address", "ip-route"].map(|name| Spoil::Answers(name.to_owned())));
         spoils
     }
 
     /// Makes what is missing; `make` and `unmake` are the words of the calls.
     fn made(&self, name: &str, seen: Seen, make: Row, unmake: Row, change: &mut Change) {
-        change.diff.push(Diff::Value { name: format!("card {name}"), before: None, after: Some("made".to_owned()) });
+        change.diff.push(Diff::Value {
+            name: format!("card {name}"),
+            before: None,
+            after: Some("made".to_owned()),
+        });
         change.steps.push(Step::call_seen(
             Claim::new("net", name),
             make,
@@ -152,11 +157,23 @@ impl BridgeTap {
             .way_out(format!("take it out of there first: `ip link set dev {name} nomaster`")))
     }
 
-    fn live(&self, facts: &Facts, taps: &[String], cards: &[String], change: &mut Change) -> Result<(), Stop> {
+    fn live(
+        &self,
+        facts: &Facts,
+        taps: &[String],
+        cards: &[String],
+        change: &mut Change,
+    ) -> Result<(), Stop> {
         let bridge = &self.bridge;
         let (there, seen) = link(facts, bridge)?;
         if there.is_none() {
-            let words = |word: &str| ["add", "name"].map(str::to_owned).into_iter().chain([bridge.clone(), "type".to_owned(), word.to_owned()]);
+            let words = |word: &str| {
+                ["add", "name"].map(str::to_owned).into_iter().chain([
+                    bridge.clone(),
+                    "type".to_owned(),
+                    word.to_owned(),
+                ])
+            };
             let unmake = Row::new("ip-link", ["delete", "dev", bridge]);
             self.made(bridge, seen.clone(), Row::new("ip-link", words("bridge")), unmake, change);
         }
@@ -166,12 +183,30 @@ impl BridgeTap {
             match &there {
                 Some(link) => self.elsewhere("taps", tap, link)?,
                 None => {
-                    let mut words = vec!["add".to_owned(), "dev".to_owned(), tap.clone(), "mode".to_owned(), "tap".to_owned()];
+                    let mut words = vec![
+                        "add".to_owned(),
+                        "dev".to_owned(),
+                        tap.clone(),
+                        "mode".to_owned(),
+                        "tap".to_owned(),
+                    ];
                     words.extend(self.multi_queue.then(|| "multi_queue".to_owned()));
                     words.extend(self.owner.iter().flat_map(|owner| ["user".to_owned(), owner.clone()]));
-                    let mut gone = vec!["del".to_owned(), "dev".to_owned(), tap.clone(), "mode".to_owned(), "tap".to_owned()];
+                    let mut gone = vec![
+                        "del".to_owned(),
+                        "dev".to_owned(),
+                        tap.clone(),
+                        "mode".to_owned(),
+                        "tap".to_owned(),
+                    ];
                     gone.extend(self.multi_queue.then(|| "multi_queue".to_owned()));
-                    self.made(tap, seen.clone(), Row::new("ip-tuntap", words), Row::new("ip-tuntap", gone), change);
+                    self.made(
+                        tap,
+                        seen.clone(),
+                        Row::new("ip-tuntap", words),
+                        Row::new("ip-tuntap", gone),
+                        change,
+                    );
                 }
             }
             self.joined(tap, there.as_ref(), seen, bridge, change);
@@ -186,7 +221,11 @@ impl BridgeTap {
             let steps = change.steps.len();
             self.joined(card, there.as_ref(), seen, bridge, change);
             if change.steps.len() > steps {
-                DeadMan::arm(change, DEADLINE, format!("{card} joins {bridge}, and its own addresses answer no more"));
+                DeadMan::arm(
+                    change,
+                    DEADLINE,
+                    format!("{card} joins {bridge}, and its own addresses answer no more"),
+                );
             }
         }
         Ok(())
@@ -216,7 +255,9 @@ impl Module for BridgeTap {
         for name in taps.iter().chain(&cards) {
             let (there, _) = link(facts, name)?;
             let live = there.as_ref().is_some_and(|link| link.master == self.bridge && link.up);
-            let seen = there.map_or("it is not there".to_owned(), |link| format!("master={} up={}", link.master, u8::from(link.up)));
+            let seen = there.map_or("it is not there".to_owned(), |link| {
+                format!("master={} up={}", link.master, u8::from(link.up))
+            });
             let what = format!("{name} is up in {}", self.bridge);
             let proof = format!("/sys/class/net/{name}/master");
             change.evidence.push(Evidence::told(what, proof, (live, false), seen, Effect::Now));
@@ -256,8 +297,14 @@ impl Module for BridgeTap {
         };
         let sample = |about, args| Sample { about, args, host: host(), calls: calls.clone() };
         vec![
-            sample("a bridge and a tap", json!({ "bridge": "kvmbr0", "taps": "tap1", "persist": "networkd" })),
-            sample("a card joins, not kept", json!({ "bridge": "kvmbr0", "cards": ["eth1"], "persist": "no" })),
+            sample(
+                "a bridge and a tap",
+                json!({ "bridge": "kvmbr0", "taps": "tap1", "persist": "networkd" }),
+            ),
+            sample(
+                "a card joins, not kept",
+                json!({ "bridge": "kvmbr0", "cards": ["eth1"], "persist": "no" }),
+            ),
         ]
     }
 }

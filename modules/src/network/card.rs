@@ -23,8 +23,10 @@ pub(crate) fn there(facts: &Facts, argument: &'static str, name: &str) -> Result
     let near = nearest(name, names.iter().map(HostPath::name));
     let hint = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
     let all: Vec<&str> = names.iter().map(HostPath::name).collect();
-    Err(Stop::refused(argument, format!("this host has no network card {name}"))
-        .way_out(format!("{hint}it has: {}", if all.is_empty() { "none".to_owned() } else { all.join(", ") })))
+    Err(Stop::refused(argument, format!("this host has no network card {name}")).way_out(format!(
+        "{hint}it has: {}",
+        if all.is_empty() { "none".to_owned() } else { all.join(", ") }
+    )))
 }
 
 /// A row of `ethtool` on a card.

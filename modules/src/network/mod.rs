@@ -6,6 +6,7 @@ pub(crate) mod interrupts;
 mod irq_affinity;
 mod nic_offload;
 mod nic_queues;
+pub(crate) mod owner;
 
 pub use bridge_tap::BridgeTap;
 pub use irq_affinity::IrqAffinity;

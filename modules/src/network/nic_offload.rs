@@ -6,8 +6,8 @@ use crate::files::text::TextFile;
 use crate::host::Host;
 use crate::module::{Module, Sample};
 use crate::vocabulary::{
-    Act, Back, Change, Claim, DEADLINE, DeadMan, Diff, Effect, Evidence, Facts, HostPath, Match, Output, Read,
-    Risk, RiskName, Row, Seen, Spoil, Step, Stop,
+    Act, Back, Change, Claim, DEADLINE, DeadMan, Diff, Effect, Evidence, Facts, HostPath, Match, Output,
+    Read, Risk, RiskName, Row, Seen, Spoil, Step, Stop,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -74,12 +74,20 @@ impl NicOffload {
             let Some(printed) = features.printed(name) else {
                 let near = features.nearest(name).map(|near| format!("did you mean `{near}`? "));
                 return Err(Stop::refused("features", format!("{} has no feature `{name}`", self.device))
-                    .way_out(format!("{}`ethtool -k {}` lists them", near.unwrap_or_default(), self.device)));
+                    .way_out(format!(
+                        "{}`ethtool -k {}` lists them",
+                        near.unwrap_or_default(),
+                        self.device
+                    )));
             };
-            let now = features.get(printed).unwrap_or(Feature { active: false, requested: false, fixed: true });
+            let now =
+                features.get(printed).unwrap_or(Feature { active: false, requested: false, fixed: true });
             match wishes.iter().find(|wish| wish.printed == printed) {
                 Some(wish) if wish.on != *on => {
-                    return Err(Stop::refused("features", format!("`{printed}` is asked for twice, on and off")));
+                    return Err(Stop::refused(
+                        "features",
+                        format!("`{printed}` is asked for twice, on and off"),
+                    ));
                 }
                 Some(_) => {}
                 None => wishes.push(Wish { printed, on: *on, now }),
@@ -252,11 +260,7 @@ impl Module for NicOffload {
             (Row::new("ethtool-set-features", words), vec![(look(), told(rx, tso))])
         };
         let back = |rx: &'static str, tso: &'static str| {
-            set(
-                &["rx-checksum", rx, "tx-checksum-ip-generic", "on", "tx-tcp-segmentation", tso],
-                rx,
-                tso,
-            )
+            set(&["rx-checksum", rx, "tx-checksum-ip-generic", "on", "tx-tcp-segmentation", tso], rx, tso)
         };
         vec![
             Sample {
@@ -311,7 +315,9 @@ mod tests {
             tcp-segmentation-offload: off\n\ttx-tcp-segmentation: off [requested on]\n";
         let change = ask(text, json!({ "tso": true }));
         assert!(change.risks[0].why.contains("another feature that it needs is off"), "{:?}", change.risks);
-        assert!(matches!(&change.evidence[0].standing, Standing::Owed { seen, .. } if seen.contains("requested on")));
+        assert!(
+            matches!(&change.evidence[0].standing, Standing::Owed { seen, .. } if seen.contains("requested on"))
+        );
         let both = ask(text, json!({ "tso": true, "tx": true }));
         let Act::Call { row, .. } = &both.steps.last().unwrap().act else { panic!("{both:?}") };
         assert_eq!(row.args, ["eth0", "tso", "on", "tx", "on"]);
@@ -340,20 +346,28 @@ mod tests {
     #[test]
     fn the_rule_sets_what_can_be_set() {
         let change = ask(VETH, json!({ "rx": false, "lro": false }));
-        let Act::Put { image: crate::vocabulary::Image::File { content, .. }, .. } = &change.steps[0].act else {
+        let Act::Put { image: crate::vocabulary::Image::File { content, .. }, .. } = &change.steps[0].act
+        else {
             panic!("{:?}", change.steps)
         };
         let crate::vocabulary::Content::Bytes(bytes) = content else { panic!("{content:?}") };
         let text = bytes.text().unwrap();
-        assert!(text.contains("KERNEL==\"eth0\"") && text.contains("ethtool -K eth0 rx-checksum off\""), "{text}");
+        assert!(
+            text.contains("KERNEL==\"eth0\"") && text.contains("ethtool -K eth0 rx-checksum off\""),
+            "{text}"
+        );
     }
 
     #[test]
     fn slips_are_named() {
         let refused = |args| refusal::<NicOffload>(&host(VETH), args);
-        assert!(refused(json!({ "device": "eth1", "features": { "rx": true } })).contains("did you mean `eth0`"));
+        assert!(
+            refused(json!({ "device": "eth1", "features": { "rx": true } })).contains("did you mean `eth0`")
+        );
         assert!(refused(json!({ "device": "eth0", "features": { "ntupel": true } })).contains("`ntuple`"));
-        assert!(refused(json!({ "device": "eth0; reboot", "features": { "rx": true } })).contains("not the name"));
+        assert!(
+            refused(json!({ "device": "eth0; reboot", "features": { "rx": true } })).contains("not the name")
+        );
         let twice = json!({ "device": "eth0", "features": { "rx": true, "rx-checksum": false } });
         assert!(refused(twice).contains("twice"));
         let bare = Host::new().value("/sys/class/net/eth0/address", "x");

@@ -7,8 +7,8 @@ use crate::host::Host;
 use crate::module::{Module, Sample};
 use crate::shape::{CpuList, Shape};
 use crate::vocabulary::{
-    Act, Back, Change, Claim, DEADLINE, DeadMan, Diff, Effect, Evidence, Facts, HostPath, Match, Output, Read,
-    Risk, RiskName, Row, Seen, Spoil, Step, Stop,
+    Act, Back, Change, Claim, DEADLINE, DeadMan, Diff, Effect, Evidence, Facts, HostPath, Match, Output,
+    Read, Risk, RiskName, Row, Seen, Spoil, Step, Stop,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -99,7 +99,8 @@ impl Cpus {
         if text == "off" {
             return Ok("0".to_owned());
         }
-        let cpus = CpuList::parse(&text).map_err(|why| Stop::refused(argument, why).way_out("`off`, or a list such as 0-15"))?;
+        let cpus = CpuList::parse(&text)
+            .map_err(|why| Stop::refused(argument, why).way_out("`off`, or a list such as 0-15"))?;
         let off: CpuList = cpus.iter().filter(|cpu| !online.contains(*cpu)).collect();
         match (cpus.is_empty(), off.is_empty()) {
             (true, _) => Err(Stop::refused(argument, "no CPU is named").way_out("`off` turns it off")),
@@ -180,8 +181,11 @@ impl NicQueues {
             let word = channel.word();
             let Some((most, now)) = counts.get(channel) else {
                 let kinds: Vec<&str> = counts.keys().map(|channel| channel.word()).collect();
-                return Err(Stop::refused("channels", format!("{} has no queues of the kind `{word}`", self.device))
-                    .way_out(format!("it has: {}", kinds.join(", "))));
+                return Err(Stop::refused(
+                    "channels",
+                    format!("{} has no queues of the kind `{word}`", self.device),
+                )
+                .way_out(format!("it has: {}", kinds.join(", "))));
             };
             change.evidence.push(Evidence::told(
                 format!("{} has {count} {word} queues", self.device),
@@ -223,7 +227,11 @@ impl NicQueues {
             Claim::new("nic", &format!("{}/channels", self.device)),
             call(true),
             spoils.clone(),
-            (Read::Ask(self.look()), Seen::Output(seen.clone()), Match::Exactly(Seen::Output(after(&seen, &wanted)))),
+            (
+                Read::Ask(self.look()),
+                Seen::Output(seen.clone()),
+                Match::Exactly(Seen::Output(after(&seen, &wanted))),
+            ),
             Back::Exactly(Act::Call { row: call(false), spoils }),
         )))
     }
@@ -255,7 +263,11 @@ impl NicQueues {
             odd.push(format!("{queue} has {now}"));
             let claim = Claim::new("nic", &format!("{}/{queue}/{file}", self.device));
             let (before, after) = (Some(now.clone()), Some(value.clone()));
-            change.diff.push(Diff::Value { name: format!("{file} of {} {queue}", self.device), before, after });
+            change.diff.push(Diff::Value {
+                name: format!("{file} of {} {queue}", self.device),
+                before,
+                after,
+            });
             change.steps.push(Step::write(claim, path.clone(), Seen::Value(now), value, shape));
         }
         for (file, odd) in odd {
@@ -305,7 +317,11 @@ fn after(seen: &Output, wanted: &[(Channel, u32, u32)]) -> Output {
         match channel {
             Some((channel, now, count)) => {
                 let rest = line.trim_start_matches(channel.printed());
-                text.push_str(&format!("{}{}", channel.printed(), rest.replacen(&now.to_string(), &count.to_string(), 1)));
+                text.push_str(&format!(
+                    "{}{}",
+                    channel.printed(),
+                    rest.replacen(&now.to_string(), &count.to_string(), 1)
+                ));
             }
             None => text.push_str(line),
         }
@@ -329,15 +345,21 @@ impl Module for NicQueues {
         named("device", &self.device)?;
         let files = self.rps.is_some() || self.xps.is_some() || self.rps_flows.is_some();
         if self.channels.is_empty() && !files {
-            return Err(Stop::refused("channels", "nothing is asked for: name `channels`, `rps`, `xps` or `rps_flows`"));
+            return Err(Stop::refused(
+                "channels",
+                "nothing is asked for: name `channels`, `rps`, `xps` or `rps_flows`",
+            ));
         }
         facts.need(&self.first_reads()?)?;
         there(facts, "device", &self.device)?;
         let mut change = Change::default();
         let channels = self.channels(facts, &mut change)?;
         if channels.is_some() && files {
-            return Err(Stop::refused("channels", "which queues there will be is known only after their number changed")
-                .way_out("set `channels` in a task of their own before this one"));
+            return Err(Stop::refused(
+                "channels",
+                "which queues there will be is known only after their number changed",
+            )
+            .way_out("set `channels` in a task of their own before this one"));
         }
         self.persisted(facts, &mut change)?;
         match channels {
@@ -435,7 +457,10 @@ mod tests {
             panic!("{:?}", change.steps)
         };
         let text = bytes.text().unwrap();
-        assert!(text.contains("SUBSYSTEM==\"queues\", KERNEL==\"tx-*\"") && text.contains("ATTR{xps_cpus}=\"0\""), "{text}");
+        assert!(
+            text.contains("SUBSYSTEM==\"queues\", KERNEL==\"tx-*\"") && text.contains("ATTR{xps_cpus}=\"0\""),
+            "{text}"
+        );
         assert_eq!(change.steps.len(), 5, "RPS is off already");
         assert!(change.evidence.iter().any(|one| one.what.contains("xps_cpus")), "{:?}", change.evidence);
     }
@@ -456,7 +481,9 @@ mod tests {
         let many = ask(json!({ "device": "eth0", "channels": { "rx": 9 }, "persist": false }));
         assert!(many.is_empty() && many.risks[0].why.contains("1 to 4"), "{:?}", many.risks);
         let refused = |args| refusal::<NicQueues>(&host(), args);
-        assert!(refused(json!({ "device": "eth0", "channels": { "combined": 2 } })).contains("it has: rx, tx"));
+        assert!(
+            refused(json!({ "device": "eth0", "channels": { "combined": 2 } })).contains("it has: rx, tx")
+        );
         assert!(refused(json!({ "device": "eth0", "rps": "0-9" })).contains("CPU 8-9 does not run"));
         assert!(refused(json!({ "device": "eth0" })).contains("nothing is asked for"));
     }

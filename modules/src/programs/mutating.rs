@@ -16,7 +16,11 @@ pub const MUTATING: &[Program] = &[
     Program::new("sysctl-load", &["sysctl", "-q", "-p"], "sets what a sysctl file says"),
     Program::new("ethtool-set-features", &["ethtool", "-K"], "changes what a network card does by itself"),
     Program::new("ethtool-set-channels", &["ethtool", "-L"], "changes how many queues a network card has"),
-    Program::new("ip-link", &["ip", "link"], "makes, changes and takes away network cards of the kernel's own"),
+    Program::new(
+        "ip-link",
+        &["ip", "link"],
+        "makes, changes and takes away network cards of the kernel's own",
+    ),
     Program::new("ip-tuntap", &["ip", "tuntap"], "makes and takes away taps"),
     Program::new(
         "smt-control",

@@ -1,5 +1,7 @@
 //! What brings looks and batches to their subject: a host's shell, or a host in memory.
-use super::batch::{ActDone, Batch, BatchReport, Prepared, Text, base, confirm, leftovers, lock, logs, mark, text};
+use super::batch::{
+    ActDone, Batch, BatchReport, Prepared, Text, base, confirm, leftovers, lock, logs, mark, text,
+};
 use super::marks::{Logs, logs_of};
 use super::probe::{Reads, identity};
 use crate::transport::shell::word::LARGE;
@@ -257,9 +259,10 @@ _h=1; }}; done; [ -z \"$_h\" ] || ( flock -n 9 ) 9>>\"$_b/lock\" || {{ IFS= read
             ("fired", Ok(status)) => Ok(Decided::TakenBack { status, said: said.to_owned() }),
             ("fired", Err(_)) => Ok(Decided::TakesBack),
             // A recovery, or a person by `undo.sh`, was first.
-            ("recovered" | "undone", _) => {
-                Ok(Decided::TakenBack { status: 0, said: "somebody else has begun to take it back".to_owned() })
-            }
+            ("recovered" | "undone", _) => Ok(Decided::TakenBack {
+                status: 0,
+                said: "somebody else has begun to take it back".to_owned(),
+            }),
             _ => Err(CarrierError::Answer(format!("nobody decided on a batch: {text:?}"))),
         }
     }

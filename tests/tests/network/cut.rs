@@ -32,9 +32,17 @@ fn a_cut_link_comes_back_by_itself_and_the_run_says_so() {
     assert!(said.contains("the change cut the link") && said.contains("took it back by itself"), "{said}");
     assert!(said.contains("1 as before, 0 as the change would have it"), "{said}");
     assert!(is_up(&stage, "a"));
-    assert_eq!(stage.said("a", "cat /etc/before; ls /etc/after 2>&1 | grep -c cannot"), "1\n1", "only that batch went");
+    assert_eq!(
+        stage.said("a", "cat /etc/before; ls /etc/after 2>&1 | grep -c cannot"),
+        "1\n1",
+        "only that batch went"
+    );
     assert_eq!(stage.said("b", "cat /etc/before /etc/after"), "1\n1", "the other host went on");
-    assert!(stage.journal().contains("cut the link, and the host took it back by itself"), "{}", stage.journal());
+    assert!(
+        stage.journal().contains("cut the link, and the host took it back by itself"),
+        "{}",
+        stage.journal()
+    );
     assert_eq!(timers(&stage, "a"), "0", "no timer is left");
     // Nothing is left open: the next run begins.
     stage.fine(&stage.playbook("- copy: {dest: /etc/next, content: \"1\\n\"}"));
@@ -109,7 +117,10 @@ fn a_recovery_disarms_what_still_waits() {
     stage.said("a", "ethtool -K eth0 gro on");
     until("the timer has seen that it is not needed", BACK, || timers(&stage, "a") == "0");
     assert_eq!(stage.said("a", "cat /var/lib/tunerun/*/*/decided/by"), "recovered");
-    assert!(stage.said("a", "ethtool -k eth0").contains("generic-receive-offload: on"), "nothing went back twice");
+    assert!(
+        stage.said("a", "ethtool -k eth0").contains("generic-receive-offload: on"),
+        "nothing went back twice"
+    );
 }
 
 #[test]
@@ -118,7 +129,9 @@ fn a_confirmed_change_outlives_its_deadline() {
     let began = Instant::now();
     stage.fine(&stage.playbook("- sysfs: {path: /sys/class/net/eth0/mtu, value: 1400}\n  dead_man: 6"));
     assert_eq!(stage.said("a", "cat /var/lib/tunerun/*/*/decided/by"), "confirmed");
-    until("the deadline is over", BACK, || began.elapsed() > Duration::from_secs(8) && timers(&stage, "a") == "0");
+    until("the deadline is over", BACK, || {
+        began.elapsed() > Duration::from_secs(8) && timers(&stage, "a") == "0"
+    });
     assert_eq!(stage.said("a", "cat /sys/class/net/eth0/mtu"), "1400");
     stage.fine(&["undo", "last"]);
     assert_eq!(stage.said("a", "cat /sys/class/net/eth0/mtu"), "1500");

@@ -2,6 +2,10 @@
 #[path = "../lab/bed.rs"]
 #[expect(dead_code, reason = "the lab's own tests use all of it")]
 mod bed;
+mod cpus;
 mod cut;
 mod offload;
+mod queues;
+mod scripts;
 mod stage;
+mod timer;

@@ -7,7 +7,10 @@ const FEATURES: &str = "ethtool -k eth0";
 fn features_are_set_and_taken_back_with_what_they_carry() {
     let Some(stage) = stage(&["a"]) else { return };
     let before = stage.said("a", FEATURES);
-    assert!(before.contains("tx-udp-segmentation: on"), "the card is not as this test takes it to be:\n{before}");
+    assert!(
+        before.contains("tx-udp-segmentation: on"),
+        "the card is not as this test takes it to be:\n{before}"
+    );
     let play = stage.playbook(
         "- name: nothing is checked by the card
   nic_offload: {device: eth0, features: {tx: false, rx-checksum: false, gro: true}}
@@ -19,7 +22,12 @@ fn features_are_set_and_taken_back_with_what_they_carry() {
 
     stage.fine(&play);
     let after = stage.said("a", FEATURES);
-    for line in ["tx-checksumming: off", "rx-checksumming: off", "generic-receive-offload: on", "tx-udp-segmentation: off"] {
+    for line in [
+        "tx-checksumming: off",
+        "rx-checksumming: off",
+        "generic-receive-offload: on",
+        "tx-udp-segmentation: off",
+    ] {
         assert!(after.contains(line), "{line}:\n{after}");
     }
     let rule = stage.said("a", "cat /etc/udev/rules.d/90-tunerun-offload-eth0.rules");
@@ -28,11 +36,7 @@ fn features_are_set_and_taken_back_with_what_they_carry() {
     let again = stage.fine(&play);
     assert!(!again.contains("changed on"), "{again}");
 
-    stage.fine(&["undo", "last"]);
-    let undone = stage.fine(&["runs"]);
-    assert!(undone.contains("undone") || stage.said("a", FEATURES) == after, "{undone}");
-    let first = undone.lines().filter(|line| line.contains("play")).last().unwrap_or_default();
-    stage.fine(&["undo", first.split_whitespace().next().unwrap()]);
+    stage.fine(&["undo", &stage.first_run()]);
     assert_eq!(stage.said("a", FEATURES), before, "the way back sets what went along, too");
     assert_eq!(stage.said("a", "ls /etc/udev/rules.d | grep -c tunerun || :"), "0");
 }
@@ -42,7 +46,9 @@ fn a_probe_that_fails_takes_receive_checksums_back() {
     let Some(stage) = stage(&["a"]) else { return };
     stage.said("a", "ethtool -K eth0 rx off");
     let task = |more: &str| {
-        format!("- nic_offload: {{device: eth0, features: {{rx: true}}, persist: false{more}}}\n  dead_man: 30")
+        format!(
+            "- nic_offload: {{device: eth0, features: {{rx: true}}, persist: false{more}}}\n  dead_man: 30"
+        )
     };
     let (code, said) = stage.tunerun(&stage.playbook(&task("")));
     assert!(code != Some(0) && said.contains("data_loss"), "{said}");
@@ -50,7 +56,9 @@ fn a_probe_that_fails_takes_receive_checksums_back() {
         stage.tunerun(&stage.playbook(&task(", integrity_probe: 'echo it is damaged >&2; false'")));
     assert!(code != Some(0) && said.contains("it is damaged"), "{code:?} {said}");
     assert!(stage.said("a", FEATURES).contains("rx-checksumming: off"), "what was not proven stays");
-    stage.fine(&stage.playbook(&task(", integrity_probe: 'ethtool -k eth0 | grep -q \"rx-checksumming: on\"'")));
+    stage.fine(
+        &stage.playbook(&task(", integrity_probe: 'ethtool -k eth0 | grep -q \"rx-checksumming: on\"'")),
+    );
     assert!(stage.said("a", FEATURES).contains("rx-checksumming: on"));
 }
 

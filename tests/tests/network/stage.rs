@@ -22,7 +22,8 @@ pub fn stage(hosts: &[&str]) -> Option<Stage> {
         return None;
     }
     let bed = Bed::new();
-    let spec = LabSpec { tier: Tier::Plain, ..LabSpec::new("lab", hosts, bed.root.clone(), tunerun().to_owned()) };
+    let spec =
+        LabSpec { tier: Tier::Plain, ..LabSpec::new("lab", hosts, bed.root.clone(), tunerun().to_owned()) };
     let names: String = hosts.iter().map(|host| format!("    {host}:\n")).collect();
     let inventory = format!("all:\n  vars:\n    ansible_connection: lab\n  hosts:\n{names}");
     std::fs::write(bed.root.join("hosts.yaml"), inventory).unwrap();
@@ -66,6 +67,12 @@ impl Stage {
     /// What a script says on a host.
     pub fn said(&self, host: &str, script: &str) -> String {
         said(&self.lab, host, script)
+    }
+
+    /// The name of the oldest run.
+    pub fn first_run(&self) -> String {
+        let runs = self.fine(&["runs"]);
+        runs.lines().find(|line| !line.trim().is_empty()).unwrap().split_whitespace().next().unwrap().to_owned()
     }
 
     /// What the journal of the last run says.

@@ -3,7 +3,9 @@ use super::BridgeTap;
 use crate::files::place::{self, known};
 use crate::files::text::TextFile;
 use crate::services::unit::active_look;
-use crate::vocabulary::{Change, Claim, Content, Diff, Facts, HostPath, Image, Kind, Meta, Read, Seen, Step, Stop};
+use crate::vocabulary::{
+    Change, Claim, Content, Diff, Facts, HostPath, Image, Kind, Meta, Read, Seen, Step, Stop,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -69,8 +71,11 @@ fn keeper(task: &BridgeTap, facts: &Facts) -> Result<Keeper, Stop> {
     if facts.node(&known(INTERFACES)?)?.is_some() {
         return Ok(Keeper::Ifupdown);
     }
-    Err(Stop::refused("persist", "neither systemd-networkd, nor NetworkManager, nor ifupdown sets up this host's network")
-        .way_out("say which one by `persist`, or `persist: no`"))
+    Err(Stop::refused(
+        "persist",
+        "neither systemd-networkd, nor NetworkManager, nor ifupdown sets up this host's network",
+    )
+    .way_out("say which one by `persist`, or `persist: no`"))
 }
 
 /// Adds the files.
@@ -85,10 +90,15 @@ pub(super) fn keep(
     if keeper == Keeper::Ifupdown {
         let node = facts.node(&known(INTERFACES)?)?;
         let text = node.as_ref().and_then(|node| node.bytes()?.text().map(str::to_owned)).unwrap_or_default();
-        let sources = |line: &str| line.trim_start().starts_with("source") && line.contains("/etc/network/interfaces.d");
+        let sources = |line: &str| {
+            line.trim_start().starts_with("source") && line.contains("/etc/network/interfaces.d")
+        };
         if !text.lines().any(sources) {
-            return Err(Stop::refused("persist", format!("{INTERFACES} does not take in /etc/network/interfaces.d"))
-                .way_out("put `source /etc/network/interfaces.d/*` there by `lineinfile` first"));
+            return Err(Stop::refused(
+                "persist",
+                format!("{INTERFACES} does not take in /etc/network/interfaces.d"),
+            )
+            .way_out("put `source /etc/network/interfaces.d/*` there by `lineinfile` first"));
         }
     }
     for (path, text, mode) in files(task, keeper, taps, cards) {
@@ -105,14 +115,19 @@ pub(super) fn keep(
 fn private(facts: &Facts, path: HostPath, text: &str, mode: u32, change: &mut Change) -> Result<(), Stop> {
     let node = facts.node(&path)?;
     let same = node.as_ref().is_some_and(|node| {
-        node.kind == Kind::File && node.mode == mode && node.bytes().and_then(|bytes| bytes.text()) == Some(text)
+        node.kind == Kind::File
+            && node.mode == mode
+            && node.bytes().and_then(|bytes| bytes.text()) == Some(text)
     });
     if same {
         return Ok(());
     }
     change.steps.extend(place::folders(facts, &path, &Meta::default())?);
     change.diff.push(Diff::Note(format!("{path} is put in place")));
-    let image = Image::File { content: Content::Bytes(text.into()), meta: Meta { mode: Some(mode), ..Meta::default() } };
+    let image = Image::File {
+        content: Content::Bytes(text.into()),
+        meta: Meta { mode: Some(mode), ..Meta::default() },
+    };
     change.steps.push(Step::put(Claim::file(&path), path, node.map_or(Seen::Absent, Seen::Node), image));
     Ok(())
 }
@@ -138,7 +153,9 @@ fn networkd(task: &BridgeTap, taps: &[String], cards: &[String]) -> Vec<File> {
         file(
             bridge,
             "network",
-            format!("[Match]\nName={bridge}\n\n[Link]\nRequiredForOnline=no\n\n[Network]\nConfigureWithoutCarrier=yes\nLinkLocalAddressing=no\n"),
+            format!(
+                "[Match]\nName={bridge}\n\n[Link]\nRequiredForOnline=no\n\n[Network]\nConfigureWithoutCarrier=yes\nLinkLocalAddressing=no\n"
+            ),
         ),
     ];
     for tap in taps {
@@ -148,7 +165,9 @@ fn networkd(task: &BridgeTap, taps: &[String], cards: &[String]) -> Vec<File> {
         files.push(file(tap, "netdev", text));
     }
     for port in taps.iter().chain(cards) {
-        let text = format!("[Match]\nName={port}\n\n[Link]\nRequiredForOnline=no\n\n[Network]\nBridge={bridge}\nConfigureWithoutCarrier=yes\n");
+        let text = format!(
+            "[Match]\nName={port}\n\n[Link]\nRequiredForOnline=no\n\n[Network]\nBridge={bridge}\nConfigureWithoutCarrier=yes\n"
+        );
         files.push(file(port, "network", text));
     }
     files
@@ -163,7 +182,9 @@ fn network_manager(task: &BridgeTap, taps: &[String], cards: &[String]) -> Vec<F
     let off = "[ipv4]\nmethod=disabled\n\n[ipv6]\nmethod=disabled\n";
     let mut files = vec![file(
         bridge,
-        format!("[connection]\nid=tunerun-{bridge}\ntype=bridge\ninterface-name={bridge}\n\n[bridge]\nstp=false\n\n{off}"),
+        format!(
+            "[connection]\nid=tunerun-{bridge}\ntype=bridge\ninterface-name={bridge}\n\n[bridge]\nstp=false\n\n{off}"
+        ),
     )];
     for tap in taps {
         let mut text = format!(

@@ -83,9 +83,10 @@ pub(super) fn settle(facts: &Facts, wanted: Balancer, change: &mut Change) -> Re
             change.notes.push("irqbalance runs on, and may move these interrupts away again".to_owned());
         }
         Balancer::Refuse if unit.runs() => {
-            return Err(Stop::refused("irqbalance", "irqbalance runs, and moves interrupts away again").way_out(
-                "say `irqbalance: stop`, or `ban` to let it go on with the other interrupts, or `leave`",
-            ));
+            return Err(Stop::refused("irqbalance", "irqbalance runs, and moves interrupts away again")
+                .way_out(
+                    "say `irqbalance: stop`, or `ban` to let it go on with the other interrupts, or `leave`",
+                ));
         }
         Balancer::Stop => {
             if let Some(step) = acts::mask(&unit, true)? {
@@ -123,12 +124,7 @@ fn ban(facts: &Facts, unit: &Unit, change: &mut Change) -> Result<(), Stop> {
 }
 
 /// A file that the program itself wrote down, with a mode.
-pub(super) fn put_with_mode(
-    before: Seen,
-    path: &HostPath,
-    text: &str,
-    mode: u32,
-) -> Step {
+pub(super) fn put_with_mode(before: Seen, path: &HostPath, text: &str, mode: u32) -> Step {
     let meta = Meta { mode: Some(mode), ..Meta::default() };
     let image = Image::File { content: crate::vocabulary::Content::Bytes(text.into()), meta };
     Step::put(Claim::file(path), path.clone(), before, image)

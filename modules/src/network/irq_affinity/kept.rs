@@ -111,12 +111,7 @@ fn missing_folders(facts: &Facts, path: &HostPath, change: &Change) -> Result<Ve
 }
 
 /// Adds a program of ours; says whether it changes.
-pub(super) fn program(
-    facts: &Facts,
-    path: &HostPath,
-    text: &str,
-    change: &mut Change,
-) -> Result<bool, Stop> {
+pub(super) fn program(facts: &Facts, path: &HostPath, text: &str, change: &mut Change) -> Result<bool, Stop> {
     let node = facts.node(path)?;
     let same = node.as_ref().is_some_and(|node| {
         node.kind == Kind::File

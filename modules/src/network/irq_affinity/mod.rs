@@ -7,8 +7,9 @@ mod samples;
 mod tests;
 
 use self::balancer::Balancer;
-use self::placing::{Device, Placing, placed};
+use self::placing::{Placing, placed};
 use super::interrupts::{self, Interrupt};
+use super::owner::Owner;
 use crate::argument::Names;
 use crate::cpu::topology::{self, Topology};
 use crate::module::{Module, Sample};
@@ -104,8 +105,11 @@ impl IrqAffinity {
     fn check(&self) -> Result<(), Stop> {
         let named = !self.queues.list().is_empty() || !self.map.is_empty();
         if self.device.is_none() && !named {
-            return Err(Stop::refused("device", "which interrupts? name a device, or interrupts by `queues`")
-                .way_out("`awk '{print $NF}' /proc/interrupts` shows their names"));
+            return Err(Stop::refused(
+                "device",
+                "which interrupts? name a device, or interrupts by `queues`",
+            )
+            .way_out("`awk '{print $NF}' /proc/interrupts` shows their names"));
         }
         if !self.map.is_empty() && (self.cpus.is_some() || !self.nodes.is_empty()) {
             return Err(Stop::refused("map", "`map` says it all: neither `cpus` nor `nodes` goes with it"));
@@ -116,7 +120,7 @@ impl IrqAffinity {
     fn first_reads(&self) -> Result<Vec<Read>, Stop> {
         let mut reads = vec![Read::Ask(interrupts::row())];
         reads.extend(topology::first_reads()?);
-        reads.extend(Device::first_reads(self.device.as_deref())?);
+        reads.extend(Owner::first_reads(self.device.as_deref())?);
         reads.extend(balancer::first_reads()?);
         if self.persist {
             reads.extend(kept::first_reads(&self.label())?);
@@ -131,24 +135,31 @@ impl IrqAffinity {
             names.extend(self.map.keys().cloned());
             names.join("+")
         });
-        name.chars().map(|letter| if letter.is_ascii_alphanumeric() || "._-+".contains(letter) { letter } else { '-' }).collect()
+        name.chars()
+            .map(
+                |letter| if letter.is_ascii_alphanumeric() || "._-+".contains(letter) { letter } else { '-' },
+            )
+            .collect()
     }
 
     /// The interrupts that are meant. One that matches nothing is an error, never "ok".
-    fn meant(&self, all: Vec<Interrupt>, device: &Device) -> Result<Vec<Interrupt>, Stop> {
+    fn meant(&self, all: Vec<Interrupt>, device: &Owner) -> Result<Vec<Interrupt>, Stop> {
         let mut patterns = self.queues.list();
         patterns.extend(self.map.keys().cloned());
         let of_device: Vec<Interrupt> = all.into_iter().filter(|one| device.has(one)).collect();
         if of_device.is_empty() {
-            return Err(Stop::refused("device", format!("no interrupt is of {}", device.name))
-                .way_out("is the card up? many drivers ask for their interrupts only then; else name them by `queues`"));
+            return Err(Stop::refused("device", format!("no interrupt is of {}", device.name)).way_out(
+                "is the card up? many drivers ask for their interrupts only then; else name them by `queues`",
+            ));
         }
         if patterns.is_empty() {
-            let queues: Vec<Interrupt> =
-                of_device.into_iter().filter(|one| one.queue().is_some()).collect();
+            let queues: Vec<Interrupt> = of_device.into_iter().filter(|one| one.queue().is_some()).collect();
             if queues.is_empty() {
-                return Err(Stop::refused("device", format!("no interrupt of {} serves a queue", device.name))
-                    .way_out("name its interrupts by `queues`"));
+                return Err(Stop::refused(
+                    "device",
+                    format!("no interrupt of {} serves a queue", device.name),
+                )
+                .way_out("name its interrupts by `queues`"));
             }
             return Ok(queues);
         }
@@ -160,15 +171,18 @@ impl IrqAffinity {
                     |near| format!("did you mean `{near}`?"),
                 );
                 let argument = if self.map.contains_key(pattern) { "map" } else { "queues" };
-                return Err(Stop::refused(argument, format!("no interrupt of {} is called `{pattern}`", device.name))
-                    .way_out(hint));
+                return Err(Stop::refused(
+                    argument,
+                    format!("no interrupt of {} is called `{pattern}`", device.name),
+                )
+                .way_out(hint));
             }
         }
         Ok(of_device.into_iter().filter(|one| patterns.iter().any(|name| one.is_meant_by(name))).collect())
     }
 
-    fn wishes(&self, facts: &Facts, change: &mut Change) -> Result<(Vec<Wish>, Device), Stop> {
-        let device = Device::read(facts, self.device.as_deref())?;
+    fn wishes(&self, facts: &Facts, change: &mut Change) -> Result<(Vec<Wish>, Owner), Stop> {
+        let device = Owner::read(facts, self.device.as_deref())?;
         let topology = Topology::read(facts)?;
         let meant = self.meant(interrupts::all(facts)?, &device)?;
         let placing = Placing {
@@ -202,7 +216,7 @@ impl IrqAffinity {
     }
 
     /// The writes, and where each interrupt is really served.
-    fn live(&self, facts: &Facts, wishes: &[Wish], device: &Device, change: &mut Change) -> Result<(), Stop> {
+    fn live(&self, facts: &Facts, wishes: &[Wish], device: &Owner, change: &mut Change) -> Result<(), Stop> {
         let files = |wish: &Wish| -> Result<[Read; 2], Stop> {
             Ok([
                 Read::text(&wish.interrupt.file("smp_affinity_list")?),

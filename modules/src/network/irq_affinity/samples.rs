@@ -69,7 +69,11 @@ pub(super) fn samples() -> Vec<Sample> {
     ];
     let sample = |about, args, host| Sample { about, args, host, calls: Vec::new() };
     vec![
-        sample("split over two nodes", json!({ "device": "eth0", "place": "split" }), with_card(machine(2, 8, 4, false), 4, 0)),
+        sample(
+            "split over two nodes",
+            json!({ "device": "eth0", "place": "split" }),
+            with_card(machine(2, 8, 4, false), 4, 0),
+        ),
         sample(
             "by name, not kept",
             json!({ "map": { "virtio0-input.0": "3", "virtio0-output.*": "4-5" }, "persist": false }),

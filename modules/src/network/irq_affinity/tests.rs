@@ -21,10 +21,16 @@ fn cpu_of(change: &Change, name: &str) -> u32 {
 fn two_nodes_of_64_cpus_share_48_queues() {
     let host = with_card(machine(2, 64, 8, false), 48, 0);
     let change = ask(&host, json!({ "device": "eth0", "place": "split", "persist": false }));
-    assert_eq!(change.steps.len(), 96, "received and sent of 48 queues; the configuration's interrupt is left");
+    assert_eq!(
+        change.steps.len(),
+        96,
+        "received and sent of 48 queues; the configuration's interrupt is left"
+    );
     for queue in 0..48 {
-        let (input, output) =
-            (cpu_of(&change, &format!("virtio0-input.{queue}")), cpu_of(&change, &format!("virtio0-output.{queue}")));
+        let (input, output) = (
+            cpu_of(&change, &format!("virtio0-input.{queue}")),
+            cpu_of(&change, &format!("virtio0-output.{queue}")),
+        );
         assert_eq!(input, output, "queue {queue}");
         let wanted = if queue < 24 { 63 - queue } else { 127 - (queue - 24) };
         assert_eq!(input, wanted, "queue {queue}");
@@ -56,7 +62,8 @@ fn l3_takes_each_cache_in_turn() {
 
 #[test]
 fn mellanox_is_found_by_its_address_on_a_captured_table() {
-    let text = include_str!("../../../../tests/data/corpus/topology/interrupts-256cpu-mlx5-nvme-synthetic.txt");
+    let text =
+        include_str!("../../../../tests/data/corpus/topology/interrupts-256cpu-mlx5-nvme-synthetic.txt");
     let mut host = machine(2, 128, 8, false)
         .link("/sys/class/net/enp33s0", "../../devices/pci0000:20/0000:20:01.1/0000:21:00.0/net/enp33s0")
         .value("/sys/devices/pci0000:20/0000:20:01.1/0000:21:00.0/numa_node", "1")
@@ -73,7 +80,9 @@ fn mellanox_is_found_by_its_address_on_a_captured_table() {
     let by_name = ask(&host, json!({ "queues": ["mlx5_comp3"], "cpus": "200", "persist": false }));
     let Act::Write { path, value } = &by_name.steps[0].act else { panic!("{by_name:?}") };
     assert_eq!((path.as_str(), value.as_str()), ("/proc/irq/44/smp_affinity_list", "200"));
-    assert!(refusal::<IrqAffinity>(&host, json!({ "queues": "mlx5_cmp3", "cpus": "3" })).contains("`mlx5_cmp3`"));
+    assert!(
+        refusal::<IrqAffinity>(&host, json!({ "queues": "mlx5_cmp3", "cpus": "3" })).contains("`mlx5_cmp3`")
+    );
     let nvme = ask(&host, json!({ "queues": "nvme0q[1-2]", "cpus": "9", "persist": false }));
     assert!(nvme.is_empty(), "{:?}", nvme.steps);
     assert_eq!(nvme.risks[0].name, RiskName::CannotConverge);

@@ -17,7 +17,7 @@ exec 9>>"$_s/lock" || exit 1; _w=0
 until flock -n 9; do
 [ ! -d "$B/decided" ] || exit 0
 case $_w in 0) _k=TERM;; 5) _k=KILL;; 60) break;; *) _k=;; esac
-[ -z "$_k" ] || [ "${2:-0}" -lt 2 ] || kill -$_k -- -"$2" 2>/dev/null
+[ -z "$_k" ] || [ "${2:-0}" -lt 2 ] || kill -$_k -"$2" 2>/dev/null
 _w=$((_w+1)); sleep 1
 done
 mkdir "$B/decided" 2>/dev/null || exit 0

@@ -38,8 +38,7 @@ impl HostRun {
     ) -> Result<Result<BatchReport, HostError>, JournalError> {
         let deadline = Duration::from_secs(u64::from(seconds));
         let number = prepared.batch().number;
-        let steps: Vec<Step> =
-            prepared.batch().steps.iter().map(|folded| folded.step.clone()).collect();
+        let steps: Vec<Step> = prepared.batch().steps.iter().map(|folded| folded.step.clone()).collect();
         let began = Instant::now();
         // A link that was cut answers nothing at all: there must be time left to confirm over a new one.
         let sent = tokio::time::timeout(deadline * 3 / 4, carrier.carry_out(prepared, who)).await;

@@ -73,12 +73,14 @@ impl HostError {
             }
             Self::Carrier(error) => Diagnostic::error(format!("{host}: {error}"), None),
             Self::CutOff { seconds, whole, said, standing } => {
-                let how = if *whole { "took it back by itself" } else { "took it back by itself, but not wholly" };
+                let how =
+                    if *whole { "took it back by itself" } else { "took it back by itself, but not wholly" };
                 let words = format!(
                     "{host}: the change cut the link: nobody could confirm it within {seconds} s, and the host {how}"
                 );
                 let problem = Diagnostic::error(words, None).note(standing.clone());
-                let problem = if said.trim().is_empty() { problem } else { problem.note(said.trim().to_owned()) };
+                let problem =
+                    if said.trim().is_empty() { problem } else { problem.note(said.trim().to_owned()) };
                 problem.help("reach the host by another way before this is tried again, or leave it out")
             }
             Self::Lost { seconds, last } => Diagnostic::error(
