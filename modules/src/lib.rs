@@ -20,8 +20,10 @@ mod trial;
 
 // The modules, room by room.
 mod commands;
+mod cpu;
 mod files;
 mod kernel;
+mod network;
 mod packages;
 mod services;
 pub mod setup;
@@ -39,17 +41,23 @@ pub use setup::{FACTS, Fact, fact_reads, fact_value};
 pub const ALL: &[Entry] = &[
     Entry::of::<packages::Apt>(),
     Entry::of::<files::Blockinfile>(),
+    Entry::of::<network::BridgeTap>(),
     Entry::of::<commands::Command>(),
     Entry::of::<files::Copy>(),
+    Entry::of::<cpu::CpuAffinity>(),
+    Entry::of::<cpu::CpuIsolation>(),
     Entry::of::<packages::Dnf>(),
     Entry::of::<files::File>(),
     Entry::of::<files::Find>(),
     Entry::of::<kernel::Hugepages>(),
     Entry::of::<files::IniFile>(),
+    Entry::of::<network::IrqAffinity>(),
     Entry::of::<kernel::KernelArgs>(),
     Entry::of::<files::Lineinfile>(),
     Entry::of::<waiting::Manual>(),
     Entry::of::<kernel::Modprobe>(),
+    Entry::of::<network::NicOffload>(),
+    Entry::of::<network::NicQueues>(),
     Entry::of::<packages::Package>(),
     Entry::of::<packages::PackageFacts>(),
     Entry::of::<waiting::Ping>(),
@@ -61,6 +69,7 @@ pub const ALL: &[Entry] = &[
     Entry::of::<setup::Setup>(),
     Entry::of::<commands::Shell>(),
     Entry::of::<files::Slurp>(),
+    Entry::of::<cpu::Smt>(),
     Entry::of::<spdk::SpdkSetup>(),
     Entry::of::<spdk::SpdkVhost>(),
     Entry::of::<files::Stat>(),
@@ -68,5 +77,6 @@ pub const ALL: &[Entry] = &[
     Entry::of::<kernel::Sysfs>(),
     Entry::of::<services::SystemdUnit>(),
     Entry::of::<files::Template>(),
+    Entry::of::<cpu::TunedProfile>(),
     Entry::of::<waiting::WaitFor>(),
 ];

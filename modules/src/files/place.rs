@@ -49,6 +49,12 @@ pub(crate) fn first_reads(path: &HostPath) -> Vec<Read> {
     [Read::text(path)].into_iter().chain(parent).collect()
 }
 
+/// The same with every folder above it: of a file whose folders may have to be made.
+pub(crate) fn whole_reads(path: &HostPath) -> Vec<Read> {
+    let above = std::iter::successors(path.parent(), HostPath::parent).map(Read::Stat);
+    [Read::text(path)].into_iter().chain(above).collect()
+}
+
 /// A path that the program itself wrote down.
 pub(crate) fn known(path: &str) -> Result<HostPath, Stop> {
     HostPath::new(path).map_err(Stop::failed)

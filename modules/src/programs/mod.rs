@@ -40,6 +40,12 @@ impl Program {
         Self { name, about, words, reads: &[], volatile: true }
     }
 
+    /// A row whose answer follows from what the kernel keeps below a path, and is lost at a reboot.
+    pub(crate) const fn of_live_files(mut self, reads: &'static [&'static str]) -> Self {
+        self.reads = reads;
+        self
+    }
+
     /// A row whose answer follows from files alone.
     pub(crate) const fn of_files(mut self, reads: &'static [&'static str]) -> Self {
         self.reads = reads;

@@ -26,6 +26,21 @@ pub const MUTATING: &[Program] = &[
     Program::new("systemctl-daemon-reexec", &["systemctl", "daemon-reexec"], "systemd starts itself again"),
     Program::new("sysctl-load", &["sysctl", "-q", "-p"], "sets what a sysctl file says"),
     Program::new("pci-bind", &["sh", "-c", PCI_BIND, "pci-bind"], "binds a PCI device to a driver"),
+    Program::new("ethtool-set-features", &["ethtool", "-K"], "changes what a network card does by itself"),
+    Program::new("ethtool-set-channels", &["ethtool", "-L"], "changes how many queues a network card has"),
+    Program::new(
+        "ip-link",
+        &["ip", "link"],
+        "makes, changes and takes away network cards of the kernel's own",
+    ),
+    Program::new("ip-tuntap", &["ip", "tuntap"], "makes and takes away taps"),
+    Program::new(
+        "smt-control",
+        &["sh", "-c", "printf %s \"$1\" > /sys/devices/system/cpu/smt/control", "smt-control"],
+        "turns the second threads of all cores on or off",
+    ),
+    Program::new("tuned-adm-profile", &["tuned-adm", "profile"], "lets TuneD apply profiles"),
+    Program::new("tuned-adm-off", &["tuned-adm", "off"], "lets TuneD take its tunings back"),
     Program::new("modprobe", &["modprobe", "--"], "loads a kernel module"),
     Program::new("modprobe-remove", &["modprobe", "-r", "--"], "unloads a kernel module"),
     Program::new(

@@ -1,4 +1,5 @@
 //! What one task asks of one target.
+use super::dead_man::DeadMan;
 use super::evidence::Evidence;
 use super::row::Row;
 use super::step::Step;
@@ -222,6 +223,9 @@ pub struct Change {
     /// What to wait for after the steps; waiting changes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<Wait>,
+    /// What takes it back by itself where it has cut the host off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dead_man: Option<DeadMan>,
     /// When it is felt.
     #[serde(default)]
     pub effect: Effect,

@@ -2,6 +2,7 @@
 mod bytes;
 mod change;
 mod claim;
+mod dead_man;
 mod evidence;
 mod facts;
 mod image;
@@ -18,6 +19,7 @@ mod writing;
 pub use bytes::{Bytes, Digest};
 pub use change::{Activation, Change, Diff, Effect, Mark, Risk, RiskName, Token};
 pub use claim::Claim;
+pub use dead_man::{DEADLINE, DeadMan};
 pub use evidence::{Evidence, Standing};
 pub(crate) use facts::link_target;
 pub use facts::{Facts, Identity, Look};

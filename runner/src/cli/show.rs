@@ -5,7 +5,7 @@ use super::term;
 use clap::Args;
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use tunerun::journal::{HostEnd, Journaled, Record, Store};
+use tunerun::journal::{DeadManCame, HostEnd, Journaled, Record, Store};
 use tunerun::report::terminal::end_words;
 
 /// Lists runs, newest last.
@@ -154,6 +154,15 @@ fn text(journaled: &Journaled) -> String {
             }
             Record::Lost { host, batch, why } => {
                 let _ = writeln!(out, "{at} {host} batch {batch} lost: {why}");
+            }
+            Record::DeadMan { host, batch, came } => {
+                let words = match came {
+                    DeadManCame::Confirmed => "confirmed over a new connection",
+                    DeadManCame::TookBack => "cut the link, and the host took it back by itself",
+                    DeadManCame::TookBackInPart => "cut the link, and the host took it back in part",
+                    DeadManCame::Unknown => "may have cut the link: the host was not reached again",
+                };
+                let _ = writeln!(out, "{at} {host} batch {batch} {words}");
             }
             Record::Owed { host, activation } => {
                 let _ =

@@ -1,5 +1,7 @@
 //! What brings looks and batches to their subject: a host's shell, or a host in memory.
-use super::batch::{ActDone, Batch, BatchReport, Prepared, Text, base, leftovers, lock, logs, mark, text};
+use super::batch::{
+    ActDone, Batch, BatchReport, Prepared, Text, base, confirm, leftovers, lock, logs, mark, text,
+};
 use super::marks::{Logs, logs_of};
 use super::probe::{Reads, identity};
 use super::rpc;
@@ -73,6 +75,21 @@ pub struct Greeting {
 /// What tells the machine, by builtins: no process.
 const MACHINE: &str = "_w=; _i=; _x=; { IFS= read -r _w </etc/machine-id; IFS= read -r _i </proc/sys/kernel/random/boot_id; read -r _x _y _z _l </proc/self/mountinfo; } 2>/dev/null; \
 printf %s \"$_w|$_i|$_x $_y $_z\"; s machine 0";
+/// What became of a batch that the host takes back by itself unless it is confirmed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decided {
+    /// It stays.
+    Confirmed,
+    /// The host is taking it back.
+    TakesBack,
+    /// The host took it back.
+    TakenBack {
+        /// The status of the way back.
+        status: i32,
+        /// Its words.
+        said: String,
+    },
+}
 
 /// What brings looks and batches to a host.
 #[derive(Clone)]
@@ -240,6 +257,30 @@ _h=1; }}; done; [ -z \"$_h\" ] || ( flock -n 9 ) 9>>\"$_b/lock\" || {{ IFS= read
         match answer.rc {
             0 => Ok(()),
             _ => Err(CarrierError::Answer(answer.rest.stderr.text().trim().to_owned())),
+        }
+    }
+
+    /// Confirms a batch, unless the host has begun to take it back by itself.
+    ///
+    /// # Errors
+    /// [`CarrierError`].
+    pub async fn confirm(&self, run: &str, who: &Identity, number: u32) -> Result<Decided, CarrierError> {
+        let Self::Shell { connection, who: link, state } = self else { return Ok(Decided::Confirmed) };
+        let base = base(state.as_ref(), who.uid).map_err(CarrierError::Value)?;
+        let answer = connection.run(link, &Script::new(confirm(&base, run, number))).await?;
+        let text = answer.section("dead-man").map(|section| section.stdout.text()).unwrap_or_default();
+        let (by, rest) = text.split_once('\n').unwrap_or((&text, ""));
+        let (status, said) = rest.split_once('\n').unwrap_or((rest, ""));
+        match (by, status.parse()) {
+            ("confirmed", _) => Ok(Decided::Confirmed),
+            ("fired", Ok(status)) => Ok(Decided::TakenBack { status, said: said.to_owned() }),
+            ("fired", Err(_)) => Ok(Decided::TakesBack),
+            // A recovery, or a person by `undo.sh`, was first.
+            ("recovered" | "undone", _) => Ok(Decided::TakenBack {
+                status: 0,
+                said: "somebody else has begun to take it back".to_owned(),
+            }),
+            _ => Err(CarrierError::Answer(format!("nobody decided on a batch: {text:?}"))),
         }
     }
 

@@ -64,8 +64,17 @@ pub struct Group {
     pub wait: Option<Wait>,
     /// How long the host may work on it, in seconds.
     pub timeout: Option<u64>,
+    /// How long the host waits for a new connection before it takes the batch back by itself, in seconds.
+    pub dead_man: Option<u32>,
     /// Whether every later task is decided and asks for nothing.
     pub last: bool,
+}
+
+fn dead_man(task: &Planned) -> Option<u32> {
+    match &task.what {
+        What::Change(change) => change.dead_man.as_ref().map(|armed| armed.seconds),
+        _ => None,
+    }
 }
 
 /// The first thing that a walk asks for.
@@ -82,6 +91,8 @@ pub fn next(planned: &[Planned]) -> Next {
                 let boots = matches!(change.wait.as_ref().map(|wait| &wait.goal), Some(Goal::Boot { .. }));
                 let joins = first
                     .is_none_or(|first| !boots && first.target == task.target && first.fence == task.fence);
+                // What may cut the link goes alone, so that nothing else goes back with it.
+                let joins = joins && first.is_none_or(|first| dead_man(first) == dead_man(task));
                 if !joins || (task.delay.is_some() && first.is_some()) {
                     end = at;
                     break;
@@ -159,6 +170,7 @@ fn group(planned: &[Planned], members: Vec<usize>, end: usize) -> Group {
             _ => None,
         },
         timeout: members.iter().filter_map(|member| planned[*member].timeout).max(),
+        dead_man: dead_man(first),
         last: rest && !planned[*members.last().unwrap_or(&0)].ends_batch,
         members,
     }

@@ -7,7 +7,7 @@ mod store;
 mod writer;
 
 pub use reader::{Journaled, parse, read};
-pub use record::{Entry, Extra, FORMAT, HostEnd, Invocation, Record};
+pub use record::{DeadManCame, Entry, Extra, FORMAT, HostEnd, Invocation, Record};
 pub use store::Store;
 pub use writer::Journal;
 

@@ -92,6 +92,15 @@ pub enum Record {
         /// In words.
         why: String,
     },
+    /// What came of the timer that takes a batch back by itself.
+    DeadMan {
+        /// The host.
+        host: String,
+        /// The batch's number.
+        batch: u32,
+        /// What came of it.
+        came: DeadManCame,
+    },
     /// An activation is called for by states that were reached. It stays owed until it is done.
     Owed {
         /// The host.
@@ -195,6 +204,18 @@ pub enum Extra {
     File(String),
     /// Names whose values stood on the command line, and are not kept.
     Values(Vec<String>),
+/// What came of a batch that the host takes back by itself unless it is confirmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeadManCame {
+    /// It was confirmed over a new connection, and stays.
+    Confirmed,
+    /// Nobody confirmed it in time: the host took it back, wholly.
+    TookBack,
+    /// The host took it back, and not everything went back.
+    TookBackInPart,
+    /// The host was not reached again, so that nobody knows yet.
+    Unknown,
 }
 
 /// How a host's part of a run ended.

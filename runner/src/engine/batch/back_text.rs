@@ -19,6 +19,8 @@ exec 9>>"${D%/*}/lock" || exit 1; _w=0
 while command -v flock >/dev/null && ! flock -n 9; do _w=$((_w+1)); [ $_w -lt 30 ] || { echo "the host is held by a run" >&2; exit 1; }; sleep 1; done
 while [ -d "$D/$_n" ]; do _n=$((_n+1)); done
 _last=$_n
+# What would take a batch back by itself must not do so beside this.
+for _f in "$D"/*/dead-man; do [ ! -f "$_f" ] || ! mkdir "${_f%/*}/decided" 2>/dev/null || echo undone > "${_f%/*}/decided/by"; done
 while [ $_n -gt 1 ]; do _n=$((_n-1)); [ ! -f "$D/$_n/undo.sh" ] || D="$D" sh "$D/$_n/undo.sh" 9>&- || _rc=1; done
 # What the restored states call for, once, in the order of the run.
 if [ -f "$D/went" ]; then

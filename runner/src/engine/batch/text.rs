@@ -3,6 +3,7 @@
 use super::act_text::act;
 use super::back_text;
 use super::compare_text;
+use super::dead_man_text;
 use super::lock_text::lock;
 use super::place::{Place, Placing};
 use super::prepared::{Batch, Prepared};
@@ -49,6 +50,9 @@ pub fn text(prepared: &Prepared, base: &str, who: &Identity) -> Result<Text, Str
     sync(batch, &placing, &mut body)?;
     compare_text::write(batch, &mut body)?;
     body.push_str(&evidence(batch).text("b.")?);
+    if let Some(seconds) = batch.dead_man {
+        dead_man_text::arm(batch, prepared.run(), seconds, &mut body);
+    }
     for (index, folded) in batch.steps.iter().enumerate() {
         act(batch, index, &folded.step, &placing, &mut body)?;
     }

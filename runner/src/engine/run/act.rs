@@ -114,10 +114,12 @@ impl HostRun {
                 activations: if index == 0 { group.activations.clone() } else { Vec::new() },
                 steps,
                 verify,
-                last: group.last && index == last,
+                // Whether it stays is decided after it: the mark of an open run does not go with it.
+                last: group.last && index == last && group.dead_man.is_none(),
                 undo: false,
                 undoes: Vec::new(),
                 timeout: group.timeout,
+                dead_man: group.dead_man,
             }
         };
         parts.into_iter().enumerate().map(batch).collect()
@@ -143,9 +145,12 @@ impl HostRun {
         let prepared = journal.prepare(batch.clone(), tasks).await?;
         let newly = self.marked.insert(group.target.clone());
         let boot = group.wait.as_ref().filter(|wait| matches!(wait.goal, Goal::Boot { .. }));
-        let carried = match boot {
-            Some(wait) => self.boot(journal, &group.target, carrier, (prepared, wait), &who).await,
-            None => carrier.carry_out(prepared, &who).await.map_err(HostError::Carrier),
+        let carried = match (boot, batch.dead_man) {
+            (Some(wait), _) => self.boot(journal, &group.target, carrier, (prepared, wait), &who).await,
+            (None, Some(seconds)) => {
+                self.watched(journal, &group.target, carrier, prepared, &who, seconds).await?
+            }
+            (None, None) => carrier.carry_out(prepared, &who).await.map_err(HostError::Carrier),
         };
         let report = match carried {
             Ok(report) => report,

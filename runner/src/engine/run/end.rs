@@ -128,6 +128,7 @@ impl HostRun {
             undo: false,
             undoes: Vec::new(),
             timeout: None,
+            dead_man: None,
         };
         let who = self.state.known.get(&target).and_then(|known| known.who.clone()).unwrap_or_default();
         let prepared = journal.prepare(batch.clone(), Vec::new()).await?;

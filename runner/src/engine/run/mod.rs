@@ -3,6 +3,7 @@ mod act;
 mod back;
 mod boot;
 mod consent;
+mod dead_man;
 mod end;
 mod waiting;
 
@@ -40,6 +41,24 @@ pub enum HostError {
     Unreachable(Unreachable),
     /// It was reached and does not answer as it should.
     Carrier(CarrierError),
+    /// A batch cut the link, and the host took it back by itself.
+    CutOff {
+        /// How long it waited.
+        seconds: u32,
+        /// Whether all of it went back.
+        whole: bool,
+        /// What the way back said.
+        said: String,
+        /// How it stands now, in words.
+        standing: String,
+    },
+    /// A batch that may cut the link was sent, and the host was not reached again.
+    Unconfirmed {
+        /// How long it waits.
+        seconds: u32,
+        /// The last reason.
+        last: String,
+    },
     /// The plan is not complete after many looks.
     Unsettled,
     /// It was booted and did not come back.
@@ -59,6 +78,23 @@ impl HostError {
                     .help("wait until that has ended, then start again; nothing was written here")
             }
             Self::Carrier(error) => Diagnostic::error(format!("{host}: {error}"), None),
+            Self::CutOff { seconds, whole, said, standing } => {
+                let how =
+                    if *whole { "took it back by itself" } else { "took it back by itself, but not wholly" };
+                let words = format!(
+                    "{host}: the change cut the link: nobody could confirm it within {seconds} s, and the host {how}"
+                );
+                let problem = Diagnostic::error(words, None).note(standing.clone());
+                let problem =
+                    if said.trim().is_empty() { problem } else { problem.note(said.trim().to_owned()) };
+                problem.help("reach the host by another way before this is tried again, or leave it out")
+            }
+            Self::Unconfirmed { seconds, last } => Diagnostic::error(
+                format!("{host} cannot be reached any more since a change that may cut the link: {last}"),
+                None,
+            )
+            .note(format!("it takes the change back by itself {seconds} s after it was made, if it runs"))
+            .help("once it can be reached, by its console if need be: `tunerun resume last`"),
             Self::Unsettled => {
                 Diagnostic::error(format!("{host}: the plan is not settled after {ROUNDS} looks"), None)
                     .help("a module that asks for ever new reads is at fault; please report it")

@@ -7,7 +7,7 @@ use super::setting::parts;
 use crate::diagnostic::Diagnostic;
 use crate::playbook::Task;
 use crate::template::{Json, Var, late};
-use modules::vocabulary::{Back, Change, Facts, Read, RiskName, TaskId};
+use modules::vocabulary::{Back, Change, DeadMan, Facts, Read, RiskName, TaskId};
 use serde_json::{Map, json};
 
 impl Walker<'_> {
@@ -50,6 +50,7 @@ impl Walker<'_> {
         if let Some(row) = self.probe(&frame, &change) {
             return self.probed(frame, row, &change);
         }
+        let change = watched(frame.task, change);
         self.changes = true;
         let order = TaskId(self.order);
         for facts in self.facts.values_mut() {
@@ -183,6 +184,18 @@ impl Walker<'_> {
                 .note(risk.name.meaning()),
         )
     }
+}
+
+/// The change with the dead man that the task's author asks for. One that the module armed keeps its reason.
+fn watched(task: &Task, mut change: Change) -> Change {
+    let asked = task.settings.dead_man.as_ref().and_then(|seconds| seconds.fixed().copied());
+    let Some(seconds) = asked.and_then(|seconds| u32::try_from(seconds).ok()) else { return change };
+    match change.dead_man.as_ref().map(|armed| armed.why.clone()) {
+        Some(why) => DeadMan::arm(&mut change, seconds, why),
+        None if !change.steps.is_empty() => DeadMan::arm(&mut change, seconds, "the task says so"),
+        None => {}
+    }
+    change
 }
 
 /// Whether a task's author says that it never changes anything.
