@@ -9,3 +9,5 @@ mod unit;
 pub use service::Service;
 pub use service_facts::ServiceFacts;
 pub use systemd_unit::SystemdUnit;
+
+pub(crate) use unit::RUNNING;
