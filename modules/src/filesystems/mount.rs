@@ -209,7 +209,7 @@ impl Mount {
                 (Err(Stop::Late(_)), _) | (_, Err(Stop::Late(_))) => return Ok(()),
                 (from, live) => (from?, live?),
             };
-        if from.status != 0 {
+        if !live::found(&from)? {
             let standing = Standing::Absent { seen: "not mounted".to_owned() };
             change.evidence.push(Evidence { what: claim, proof, standing });
             return Ok(());

@@ -2,7 +2,7 @@
 use std::collections::BTreeSet;
 
 /// Options that any mounted file system takes by a remount, and shows.
-const REMOUNTABLE: [&str; 13] = [
+const REMOUNTABLE: [&str; 12] = [
     "ro",
     "noatime",
     "nodiratime",
@@ -13,7 +13,6 @@ const REMOUNTABLE: [&str; 13] = [
     "nodev",
     "noexec",
     "sync",
-    "dirsync",
     "discard",
     "nosymfollow",
 ];
@@ -86,9 +85,44 @@ pub(super) fn lacking(wanted: &[String], live: &[String]) -> (Vec<String>, Vec<S
     parts
 }
 
+/// The options that take `added` back from a mount that had `live`: a remount keeps what it is not told to drop.
+pub(super) fn opposite(added: &[String], live: &[String]) -> Vec<String> {
+    let has = |option: &&str| live.iter().any(|live| live == option);
+    let of_time = |added: &str| ["noatime", "relatime", "strictatime"].contains(&added);
+    let mut back: Vec<String> = Vec::new();
+    for option in added {
+        let word = match option.as_str() {
+            time if of_time(time) => {
+                ["noatime", "relatime"].into_iter().find(has).unwrap_or("strictatime").to_owned()
+            }
+            "ro" => "rw".to_owned(),
+            "rw" => "ro".to_owned(),
+            "sync" => "async".to_owned(),
+            word => word.strip_prefix("no").map_or_else(|| format!("no{word}"), str::to_owned),
+        };
+        if !back.contains(&word) {
+            back.push(word);
+        }
+    }
+    back
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{alike, lacking, list, text};
+    use super::{alike, lacking, list, opposite, text};
+
+    #[test]
+    fn what_was_added_is_named_to_go() {
+        for (added, live, back) in [
+            ("noatime,nosuid", "rw,relatime", "relatime,suid"),
+            ("strictatime,discard", "rw,noatime", "noatime,nodiscard"),
+            ("noatime", "rw", "strictatime"),
+            ("ro,sync,lazytime", "rw", "rw,async,nolazytime"),
+            ("rw", "ro,relatime", "ro"),
+        ] {
+            assert_eq!(opposite(&list(added), &list(live)), list(back), "{added}");
+        }
+    }
 
     #[test]
     fn options_are_sets() {

@@ -159,10 +159,11 @@ impl Bed {
         said.out.trim().to_owned()
     }
 
-    /// One field of one object, as LVM reports it.
+    /// Fields of LVM's objects, with one blank between them.
     #[track_caller]
     pub fn field(&self, program: &str, field: &str, object: &str) -> String {
-        self.sh(&format!("{program} --noheadings --units b --nosuffix -o {field} {object}"))
+        let text = self.sh(&format!("{program} --noheadings --units b --nosuffix -o {field} {object}"));
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 }
 

@@ -22,6 +22,18 @@ pub(super) fn options(path: &HostPath) -> Row {
     row("mount-options", &[path.as_str()])
 }
 
+/// Whether findmnt found something.
+pub(super) fn found(output: &Output) -> Result<bool, Stop> {
+    match output.status {
+        0 => Ok(true),
+        1 => Ok(false),
+        127 => Err(Stop::failed("this host has no `findmnt`").way_out("install the package `util-linux`")),
+        status => {
+            Err(Stop::failed(format!("findmnt ended with status {status}: {}", output.error_text().trim())))
+        }
+    }
+}
+
 fn claim(path: &HostPath) -> Claim {
     Claim::new("mount", path.as_str())
 }
@@ -63,12 +75,12 @@ impl Mount {
         change: &mut Change,
     ) -> Result<(), Stop> {
         let look = from(&what.source, path);
-        if facts.output(&look)?.status == 0 {
+        if found(&facts.output(&look)?)? {
             return self.options(facts, path, what, change);
         }
         let there = facts.output(&mounted(path))?;
         let bind = what.options.iter().any(|option| option == "bind" || option == "rbind");
-        if there.status == 0 {
+        if found(&there)? {
             if bind {
                 // A bind mount shows the device below it: that it is mounted is all that can be told.
                 return Ok(());
@@ -126,10 +138,8 @@ impl Mount {
             row("mount", &["-o", &format!("remount,{}", options.join(",")), path.as_str()])
         };
         let spoils = || vec![Spoil::Read(Read::Ask(look.clone())), Spoil::Read(Read::Ask(mounted(path)))];
-        let back = Back::Approximately {
-            act: Act::Call { row: remount(&live), spoils: spoils() },
-            stays: "options that a file system keeps until it is unmounted".to_owned(),
-        };
+        let back = sets::opposite(&now, &live);
+        let back = Back::Exactly(Act::Call { row: remount(&back), spoils: spoils() });
         let seen = (Read::Ask(look.clone()), facts.get(&Read::Ask(look.clone()))?, Match::Has(now.clone()));
         let claim = Claim::new("mount", &format!("{path}/options"));
         change.steps.push(Step::call_seen(claim, remount(&now), spoils(), seen, back));
@@ -145,7 +155,7 @@ impl Mount {
     pub(super) fn unmount(&self, facts: &Facts, path: &HostPath, change: &mut Change) -> Result<(), Stop> {
         let look = mounted(path);
         let output = facts.output(&look)?;
-        if output.status != 0 {
+        if !found(&output)? {
             return Ok(());
         }
         let text = output.text();
@@ -179,7 +189,7 @@ impl Mount {
 
     /// Mounts it again with the options of fstab.
     pub(super) fn remount(&self, facts: &Facts, path: &HostPath, change: &mut Change) -> Result<(), Stop> {
-        if facts.output(&mounted(path))?.status != 0 {
+        if !found(&facts.output(&mounted(path))?)? {
             return Err(Stop::refused("state", format!("nothing is mounted at {path}"))
                 .way_out("use `state: mounted`"));
         }
