@@ -19,10 +19,13 @@ pub mod recovery;
 mod trial;
 
 // The modules, room by room.
+mod block;
 mod commands;
 mod cpu;
 mod files;
+mod filesystems;
 mod kernel;
+mod lvm;
 mod network;
 mod packages;
 mod services;
@@ -48,19 +51,28 @@ pub const ALL: &[Entry] = &[
     Entry::of::<cpu::CpuIsolation>(),
     Entry::of::<packages::Dnf>(),
     Entry::of::<files::File>(),
+    Entry::of::<filesystems::Filesystem>(),
     Entry::of::<files::Find>(),
     Entry::of::<kernel::Hugepages>(),
     Entry::of::<files::IniFile>(),
+    Entry::of::<block::IoScheduler>(),
     Entry::of::<network::IrqAffinity>(),
     Entry::of::<kernel::KernelArgs>(),
     Entry::of::<files::Lineinfile>(),
+    Entry::of::<lvm::LvmConf>(),
+    Entry::of::<lvm::LvmLv>(),
+    Entry::of::<lvm::LvmPv>(),
+    Entry::of::<lvm::LvmThinPool>(),
+    Entry::of::<lvm::LvmVg>(),
     Entry::of::<waiting::Manual>(),
     Entry::of::<kernel::Modprobe>(),
+    Entry::of::<filesystems::Mount>(),
     Entry::of::<network::NicOffload>(),
     Entry::of::<network::NicQueues>(),
     Entry::of::<packages::Package>(),
     Entry::of::<packages::PackageFacts>(),
     Entry::of::<waiting::Ping>(),
+    Entry::of::<block::ReadAhead>(),
     Entry::of::<waiting::Reboot>(),
     Entry::of::<files::Replace>(),
     Entry::of::<commands::Script>(),

@@ -55,6 +55,8 @@ pub enum Act {
 pub enum Spoil {
     /// One read.
     Read(Read),
+    /// One read whose answer is known all the same: what the act leaves. Tasks behind it are planned on that.
+    Becomes(Read, Seen),
     /// Every file at or below a path.
     Below(HostPath),
     /// Every answer of a row with this name.
@@ -87,6 +89,8 @@ pub enum Match {
     },
     /// A program's output that holds each of these lines.
     Has(Vec<String>),
+    /// A program's output that holds one of these lines, whichever.
+    HasOne(Vec<String>),
     /// A program's output that holds none of these lines.
     Lacks(Vec<String>),
     /// A program that ended with this status.
@@ -111,6 +115,9 @@ impl Match {
             },
             Self::Has(lines) => {
                 output_lines(seen).is_some_and(|seen| lines.iter().all(|line| seen.contains(line)))
+            }
+            Self::HasOne(lines) => {
+                output_lines(seen).is_some_and(|seen| lines.iter().any(|line| seen.contains(line)))
             }
             Self::Lacks(lines) => {
                 output_lines(seen).is_some_and(|seen| !lines.iter().any(|line| seen.contains(line)))

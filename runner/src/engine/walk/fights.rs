@@ -9,7 +9,21 @@ use modules::Planner;
 use modules::vocabulary::{Claim, Facts, Step, Stop, TaskId};
 
 /// Modules that Ansible does not have: with them a fight is an error, under Ansible's names a note.
-const OWN: [&str; 6] = ["hugepages", "kernel_args", "manual", "package_hold", "sysfs", "systemd_unit"];
+const OWN: [&str; 13] = [
+    "hugepages",
+    "io_scheduler",
+    "kernel_args",
+    "lvm_conf",
+    "lvm_lv",
+    "lvm_pv",
+    "lvm_thin_pool",
+    "lvm_vg",
+    "manual",
+    "package_hold",
+    "read_ahead",
+    "sysfs",
+    "systemd_unit",
+];
 
 /// A task that asked for a state.
 pub(super) struct Kept {
