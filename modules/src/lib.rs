@@ -10,6 +10,7 @@ pub mod programs;
 pub mod regex;
 pub mod shape;
 pub mod vocabulary;
+pub mod xml;
 
 // What is made of changes, and a host in memory to try them on.
 pub mod fold;
@@ -21,6 +22,7 @@ mod trial;
 // The modules, room by room.
 mod commands;
 mod files;
+mod guests;
 mod kernel;
 mod packages;
 mod services;
@@ -46,6 +48,7 @@ pub const ALL: &[Entry] = &[
     Entry::of::<kernel::Hugepages>(),
     Entry::of::<files::IniFile>(),
     Entry::of::<kernel::KernelArgs>(),
+    Entry::of::<guests::LibvirtDomain>(),
     Entry::of::<files::Lineinfile>(),
     Entry::of::<waiting::Manual>(),
     Entry::of::<kernel::Modprobe>(),

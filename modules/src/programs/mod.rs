@@ -1,5 +1,6 @@
 //! The visible tables of programs that tunerun may call: what reads, and what changes.
 //! A new program is a row here, which a reviewer sees; what runs is made from the row, never from text.
+mod guests;
 mod mutating;
 mod reading;
 
