@@ -97,6 +97,8 @@ pub struct HostRun {
     told: HashSet<String>,
     past: HashMap<Target, Vec<Past>>,
     owed: BTreeSet<Activation>,
+    /// What is written and not felt, as the last whole walk has told.
+    not_live: Vec<String>,
     recorded: HashSet<String>,
     greeted: bool,
 }
@@ -126,6 +128,7 @@ impl HostRun {
             told: HashSet::new(),
             past: HashMap::new(),
             owed: BTreeSet::new(),
+            not_live: Vec::new(),
             recorded: HashSet::new(),
             greeted: false,
         }
@@ -145,6 +148,7 @@ impl HostRun {
             let walked = walk(&self.scene, &mut self.state, last);
             if walked.wanted.values().all(Vec::is_empty) {
                 self.meet(&walked).await?;
+                self.not_live = end::not_live(&walked.told);
                 return Ok(walked);
             }
             for (target, reads) in walked.wanted {
