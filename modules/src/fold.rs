@@ -64,7 +64,8 @@ fn merge_call(folded: &mut [Folded], task: TaskId, later: &Step) -> bool {
     if (&row.name, &row.args, &row.env) != (&sent.name, &sent.args, &sent.env) {
         return false;
     }
-    let mut all: Vec<Want> = before.iter().filter(|old| wants.iter().all(|new| new.route != old.route)).cloned().collect();
+    let mut all: Vec<Want> =
+        before.iter().filter(|old| wants.iter().all(|new| new.route != old.route)).cloned().collect();
     all.extend(wants.iter().cloned());
     earlier.step.act = later.act.clone();
     earlier.step.after = Match::Xml { text: text.clone(), wants: all };

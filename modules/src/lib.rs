@@ -55,6 +55,7 @@ pub const ALL: &[Entry] = &[
     Entry::of::<packages::Package>(),
     Entry::of::<packages::PackageFacts>(),
     Entry::of::<waiting::Ping>(),
+    Entry::of::<guests::QemuArgs>(),
     Entry::of::<waiting::Reboot>(),
     Entry::of::<files::Replace>(),
     Entry::of::<commands::Script>(),

@@ -1,5 +1,5 @@
 //! A running QEMU: its arguments, the environment of its linker, and the libraries that it has mapped.
-use crate::vocabulary::{Facts, Read, Row, Seen, Stop};
+use crate::vocabulary::{Facts, HostPath, Read, Row, Seen, Stop};
 
 /// What was seen of a running QEMU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -10,6 +10,12 @@ pub(super) struct Process {
     pub(super) environment: Vec<(String, String)>,
     /// Files of libraries that are mapped into it.
     pub(super) libraries: Vec<String>,
+}
+
+/// The libraries that an `LD_PRELOAD` names by their paths.
+pub(super) fn libraries(value: &str) -> Result<Vec<HostPath>, Stop> {
+    let paths = value.split([':', ' ']).filter(|path| path.starts_with('/'));
+    paths.map(|path| HostPath::new(path).map_err(|why| Stop::refused("environment", why))).collect()
 }
 
 /// The look at a process, by its number or by the file that holds it.
@@ -43,6 +49,18 @@ impl Process {
             }
         }
         process
+    }
+
+    /// Whether each library of an `LD_PRELOAD` is mapped: what is told, whether it is so, what was seen.
+    pub(super) fn preloaded(&self, value: &str) -> Vec<(String, bool, String)> {
+        let paths = value.split([':', ' ']).filter(|path| !path.is_empty());
+        paths
+            .map(|path| {
+                let mapped = self.library(path);
+                let seen = mapped.map_or_else(|| format!("{path} is not mapped"), ToOwned::to_owned);
+                (format!("{path} is mapped into QEMU"), mapped.is_some(), seen)
+            })
+            .collect()
     }
 
     /// The mapped file of a library, whatever versions its name ends with.

@@ -169,7 +169,11 @@ pub const READING: &[Program] = &[
         &["timeout", "-k", "5", "30", "virsh", "-q", "list", "--uuid"],
         "uuids of the domains that run",
     ),
-    Program::new("virsh-version", &["timeout", "-k", "5", "30", "virsh", "-q", "version"], "versions of libvirt and QEMU"),
+    Program::new(
+        "virsh-version",
+        &["timeout", "-k", "5", "30", "virsh", "-q", "version"],
+        "versions of libvirt and QEMU",
+    ),
     Program::new(
         "virsh-xml",
         &["timeout", "-k", "5", "30", "virsh", "-q", "dumpxml", "--security-info", "--domain"],

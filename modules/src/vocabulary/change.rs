@@ -304,6 +304,14 @@ impl Change {
         Self { result, ..Self::default() }
     }
 
+    /// Whether it counts as changed: a state is reached, or a guest is powered off and on for one that was reached
+    /// before.
+    pub fn is_felt(&self) -> bool {
+        let cycles =
+            |then: &Activation| matches!(then, Activation::GuestCycle(cycle) if cycle.row().is_some());
+        !self.steps.is_empty() || self.then.iter().any(cycles)
+    }
+
     /// Whether anything is to be done.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty() && self.then.is_empty()

@@ -15,9 +15,7 @@ mod stop;
 mod wait;
 
 pub use bytes::{Bytes, Digest};
-pub use change::{
-    Activation, Change, CycleTime, Diff, Effect, GuestCycle, Mark, Risk, RiskName, Token,
-};
+pub use change::{Activation, Change, CycleTime, Diff, Effect, GuestCycle, Mark, Risk, RiskName, Token};
 pub use claim::Claim;
 pub use evidence::{Evidence, Standing};
 pub(crate) use facts::link_target;

@@ -11,9 +11,9 @@ mod want;
 pub use document::{Document, Splice};
 pub use reach::{Order, reach};
 pub use route::{Key, Part, Route};
-pub use want::{Like, Value, Want, Wanted, text_of};
 #[doc(inline)]
 pub use roxmltree::Node;
+pub use want::{Like, Value, Want, Wanted, text_of};
 
 #[cfg(test)]
 mod tests;

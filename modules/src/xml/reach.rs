@@ -117,7 +117,13 @@ fn element(document: &Document<'_>, part: &Part) -> Result<String, String> {
 }
 
 /// Puts new children into an element, in the order of the children, indented as those beside them.
-fn append(document: &Document<'_>, parent: Node<'_, '_>, lines: &[String], name: &str, order: Order) -> Splice {
+fn append(
+    document: &Document<'_>,
+    parent: Node<'_, '_>,
+    lines: &[String],
+    name: &str,
+    order: Order,
+) -> Splice {
     let children: Vec<Node<'_, '_>> = parent.children().filter(Node::is_element).collect();
     let list = order(parent.tag_name().name());
     let rank = |name: &str| list.iter().position(|other| *other == name);
@@ -145,7 +151,12 @@ fn append(document: &Document<'_>, parent: Node<'_, '_>, lines: &[String], name:
 }
 
 /// Puts children into an element that has none on lines of their own.
-fn fill(document: &Document<'_>, parent: Node<'_, '_>, lines: &[String], children: &[Node<'_, '_>]) -> Splice {
+fn fill(
+    document: &Document<'_>,
+    parent: Node<'_, '_>,
+    lines: &[String],
+    children: &[Node<'_, '_>],
+) -> Splice {
     let (start, empty) = document.start_tag_end(parent);
     if !children.is_empty() {
         return Splice::insert(start, lines.concat());
@@ -230,7 +241,5 @@ fn say(document: &Document<'_>, node: Node<'_, '_>, value: &Value) -> Result<Opt
 
 fn replace(document: &Document<'_>, old: &[Node<'_, '_>], name: &str, values: &[String]) -> Vec<Splice> {
     let changed = old.iter().zip(values).filter(|(node, value)| node.attribute(name) != Some(value.as_str()));
-    changed
-        .filter_map(|(node, value)| Some(document.set(&node.attribute_node(name)?, value)))
-        .collect()
+    changed.filter_map(|(node, value)| Some(document.set(&node.attribute_node(name)?, value))).collect()
 }

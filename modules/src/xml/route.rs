@@ -92,14 +92,13 @@ impl Key {
         match self {
             Self::Attribute { name, value } => node.attribute(name.as_str()) == Some(value),
             Self::Without(name) => !node.has_attribute(name.as_str()),
-            Self::Child { child, name, value } => {
-                node.children().filter(|other| other.is_element() && other.has_tag_name(child.as_str())).any(
-                    |other| match name.as_str() {
-                        "" => other.text().map(str::trim) == Some(value),
-                        name => other.attribute(name) == Some(value),
-                    },
-                )
-            }
+            Self::Child { child, name, value } => node
+                .children()
+                .filter(|other| other.is_element() && other.has_tag_name(child.as_str()))
+                .any(|other| match name.as_str() {
+                    "" => other.text().map(str::trim) == Some(value),
+                    name => other.attribute(name) == Some(value),
+                }),
         }
     }
 }

@@ -20,10 +20,7 @@ fn edit(text: &str, want: &Want) -> String {
 fn values_change_between_their_own_quotes() {
     let text = "<d>\n  <a x=\"1\"   y='2'/> <!-- x='1' -->\n</d>\n";
     let want = there("a").with("x", Value::text("a'b\"<&"));
-    assert_eq!(
-        edit(text, &want),
-        "<d>\n  <a x=\"a'b&quot;&lt;&amp;\"   y='2'/> <!-- x='1' -->\n</d>\n"
-    );
+    assert_eq!(edit(text, &want), "<d>\n  <a x=\"a'b&quot;&lt;&amp;\"   y='2'/> <!-- x='1' -->\n</d>\n");
     let want = there("a").with("z", Value::text("3")).lacking("x");
     assert_eq!(edit(text, &want), "<d>\n  <a   y='2' z=\"3\"/> <!-- x='1' -->\n</d>\n");
 }
@@ -31,13 +28,19 @@ fn values_change_between_their_own_quotes() {
 #[test]
 fn new_elements_are_indented_as_those_beside_them() {
     let text = "<d>\n\t<a/>\n</d>";
-    assert_eq!(edit(text, &there("f/p").with("state", Value::text("off"))), "<d>\n\t<a/>\n\t<f>\n\t\t<p state='off'/>\n\t</f>\n</d>");
+    assert_eq!(
+        edit(text, &there("f/p").with("state", Value::text("off"))),
+        "<d>\n\t<a/>\n\t<f>\n\t\t<p state='off'/>\n\t</f>\n</d>"
+    );
     assert_eq!(edit("<d><a/></d>", &there("b")), "<d><a/><b/></d>");
     assert_eq!(edit("<d/>", &there("b/c")), "<d><b><c/></b></d>");
     assert_eq!(edit("<d>\r\n  <a/>\r\n</d>", &there("b")), "<d>\r\n  <a/>\r\n  <b/>\r\n</d>");
     assert_eq!(edit("<d>\n  <a>\n  </a>\n</d>", &there("a/b")), "<d>\n  <a>\n    <b/>\n  </a>\n</d>");
     // A comment on the line of the last element belongs to it.
-    assert_eq!(edit("<d>\n  <a/> <!-- of a -->\n</d>", &there("b")), "<d>\n  <a/> <!-- of a -->\n  <b/>\n</d>");
+    assert_eq!(
+        edit("<d>\n  <a/> <!-- of a -->\n</d>", &there("b")),
+        "<d>\n  <a/> <!-- of a -->\n  <b/>\n</d>"
+    );
 }
 
 #[test]
@@ -68,7 +71,9 @@ fn a_namespace_is_declared_once_and_its_own_prefix_is_kept() {
     let after = edit(text, &env("A").with("value", Value::text("1")));
     assert_eq!(
         after,
-        format!("<domain type='kvm' xmlns:qemu='{QEMU}'>\n  <name>a</name>\n  <qemu:commandline>\n    <qemu:env name='A' value='1'/>\n  </qemu:commandline>\n</domain>\n")
+        format!(
+            "<domain type='kvm' xmlns:qemu='{QEMU}'>\n  <name>a</name>\n  <qemu:commandline>\n    <qemu:env name='A' value='1'/>\n  </qemu:commandline>\n</domain>\n"
+        )
     );
     let other = text.replace("'kvm'", &format!("'kvm' xmlns:q='{QEMU}'"));
     assert!(edit(&other, &env("A")).contains("<q:env name='A'/>"));
@@ -95,7 +100,8 @@ fn rows_are_appended_or_take_an_old_rows_place() {
 
 #[test]
 fn elements_are_told_apart() {
-    let text = "<d>\n  <disk><driver/><target dev='vda'/></disk>\n  <disk><driver/><target dev='vdb'/></disk>\n</d>";
+    let text =
+        "<d>\n  <disk><driver/><target dev='vda'/></disk>\n  <disk><driver/><target dev='vdb'/></disk>\n</d>";
     let disk = |name: &str| Part::new("disk").holding("target", "dev", name);
     let want = Want::there(Route::of([disk("vdb"), Part::new("driver")])).with("cache", Value::text("none"));
     assert_eq!(
@@ -130,7 +136,8 @@ fn element() -> impl Strategy<Value = String> {
     let name = || prop::sample::select(vec!["a", "b", "c", "disk"]);
     let quote = prop::sample::select(vec!['\'', '"']);
     let attribute = (prop::sample::select(vec!["x", "y"]), "[ -!#-%(-;=?-~]{0,6}", quote, " {1,3}|\n\t ");
-    let attribute = attribute.prop_map(|(name, value, quote, blank)| format!("{blank}{name} = {quote}{value}{quote}"));
+    let attribute =
+        attribute.prop_map(|(name, value, quote, blank)| format!("{blank}{name} = {quote}{value}{quote}"));
     let start = (name(), prop::option::of(attribute));
     let leaf = (start.clone(), prop::sample::select(vec!["/>", " />", "></", "> \n </"])).prop_map(
         |((name, attribute), end)| {
@@ -139,11 +146,20 @@ fn element() -> impl Strategy<Value = String> {
             format!("<{name}{attribute}{close}")
         },
     );
-    let noise = prop::sample::select(vec!["", "\n  ", "<!-- a='1' <a/> -->", "<![CDATA[<a x='9'/>]]>", "&amp;", " t ", "\r\n"]);
+    let noise = prop::sample::select(vec![
+        "",
+        "\n  ",
+        "<!-- a='1' <a/> -->",
+        "<![CDATA[<a x='9'/>]]>",
+        "&amp;",
+        " t ",
+        "\r\n",
+    ]);
     leaf.prop_recursive(4, 24, 4, move |inner| {
         (start.clone(), prop::collection::vec((noise.clone(), inner), 1..4), noise.clone()).prop_map(
             |((name, attribute), children, last)| {
-                let body: String = children.into_iter().map(|(noise, child)| format!("{noise}{child}")).collect();
+                let body: String =
+                    children.into_iter().map(|(noise, child)| format!("{noise}{child}")).collect();
                 format!("<{name}{}>{body}{last}</{name}>", attribute.unwrap_or_default())
             },
         )

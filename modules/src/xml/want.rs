@@ -149,9 +149,9 @@ impl Want {
             (Wanted::Gone, Some(_)) => Some(format!("{} is still there", self.route)),
             (_, None) => Some(format!("{} is not there", self.shown())),
             (Wanted::There { attributes, without, text }, Some(node)) => {
-                let wrong = attributes.iter().find(|(name, value)| {
-                    !value.like.alike(node.attribute(name.as_str()), &value.text)
-                });
+                let wrong = attributes
+                    .iter()
+                    .find(|(name, value)| !value.like.alike(node.attribute(name.as_str()), &value.text));
                 if let Some((name, value)) = wrong {
                     let seen = node.attribute(name.as_str()).map_or_else(
                         || "it has no such attribute".to_owned(),
@@ -167,11 +167,9 @@ impl Want {
                     format!("{} is `{}`, not `{}`", self.route, node.text().unwrap_or("").trim(), text.text)
                 })
             }
-            (Wanted::Row { child, name, values, .. }, Some(node)) => {
-                row(node, child, name, values).is_none().then(|| {
-                    format!("{} has not {} `{}` in a row", self.route, child.name, values.join(" "))
-                })
-            }
+            (Wanted::Row { child, name, values, .. }, Some(node)) => row(node, child, name, values)
+                .is_none()
+                .then(|| format!("{} has not {} `{}` in a row", self.route, child.name, values.join(" "))),
         }
     }
 

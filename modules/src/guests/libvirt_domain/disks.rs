@@ -10,7 +10,9 @@ const SOURCES: [&str; 6] = ["file", "dev", "name", "path", "dir", "volume"];
 /// The disks of a domain.
 pub(super) fn all<'a, 'i>(root: Node<'a, 'i>) -> Vec<Node<'a, 'i>> {
     let devices = Part::new("devices").of(root);
-    devices.map(|node| node.children().filter(|child| child.has_tag_name("disk")).collect()).unwrap_or_default()
+    devices
+        .map(|node| node.children().filter(|child| child.has_tag_name("disk")).collect())
+        .unwrap_or_default()
 }
 
 /// The name of a disk's target.

@@ -32,13 +32,41 @@ const SINCE: &[(&str, Version)] = &[
 ];
 
 /// Features of x86 machines alone.
-const X86: &[&str] = &["pvspinlock", "hap", "ioapic", "pae", "apic", "vmport", "smm", "kvm", "hyperv", "viridian"];
+const X86: &[&str] =
+    &["pvspinlock", "hap", "ioapic", "pae", "apic", "vmport", "smm", "kvm", "hyperv", "viridian"];
 
 /// Features that libvirt has (its schema of 9.0), for finding slips.
 const NAMES: &[&str] = &[
-    "acpi", "apic", "capabilities", "ccf-assist", "cfpc", "gic", "hap", "hpt", "htm", "hyperv", "ibs", "ioapic",
-    "kvm", "msrs", "nested-hv", "pae", "pmu", "privnet", "pvspinlock", "sbbc", "smm", "tcg", "viridian",
-    "vmcoreinfo", "vmport", "xen", "kvm/dirty-ring", "kvm/hidden", "kvm/hint-dedicated", "kvm/poll-control",
+    "acpi",
+    "apic",
+    "capabilities",
+    "ccf-assist",
+    "cfpc",
+    "gic",
+    "hap",
+    "hpt",
+    "htm",
+    "hyperv",
+    "ibs",
+    "ioapic",
+    "kvm",
+    "msrs",
+    "nested-hv",
+    "pae",
+    "pmu",
+    "privnet",
+    "pvspinlock",
+    "sbbc",
+    "smm",
+    "tcg",
+    "viridian",
+    "vmcoreinfo",
+    "vmport",
+    "xen",
+    "kvm/dirty-ring",
+    "kvm/hidden",
+    "kvm/hint-dedicated",
+    "kvm/poll-control",
     "kvm/pv-ipi",
 ];
 
@@ -46,14 +74,18 @@ const NAMES: &[&str] = &[
 pub(super) fn refusal(name: &str, libvirt: Option<Version>) -> Option<(String, String)> {
     if let Some((_, hint)) = UNKNOWN.iter().find(|(unknown, _)| *unknown == name) {
         return Some((
-            format!("`{name}` is no feature that libvirt has: it would drop the element without a word"),
+            format!(
+                "`{name}` is no feature that libvirt has: older ones drop the element without a word, newer ones refuse it"
+            ),
             (*hint).to_owned(),
         ));
     }
     let (_, since) = SINCE.iter().find(|(known, _)| *known == name)?;
     let libvirt = libvirt.filter(|libvirt| libvirt < since)?;
     Some((
-        format!("`{name}` is known to libvirt since {since}, and the host has {libvirt}: it would be dropped"),
+        format!(
+            "`{name}` is known to libvirt since {since}, and the host has {libvirt}: it would be dropped"
+        ),
         "leave it out, or bring a newer libvirt".to_owned(),
     ))
 }
@@ -65,7 +97,9 @@ pub(super) fn stranger(name: &str) -> Option<String> {
     }
     let near = crate::argument::nearest(name, NAMES.iter().copied());
     let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-    Some(format!("`{name}` is not in libvirt's list of features{near} It is tried, and read back after the define"))
+    Some(format!(
+        "`{name}` is not in libvirt's list of features{near} It is tried, and read back after the define"
+    ))
 }
 
 /// Whether a feature is for x86 machines alone.

@@ -36,11 +36,7 @@ pub(super) fn asked(task: &LibvirtDomain) -> bool {
 impl Pools {
     /// The reads of the first round.
     pub(super) fn first_reads() -> Result<Vec<Read>, Stop> {
-        Ok(vec![
-            Read::text(&known(MEMINFO)?),
-            Read::Glob(HOST.to_owned()),
-            Read::Glob(NODES.to_owned()),
-        ])
+        Ok(vec![Read::text(&known(MEMINFO)?), Read::Glob(HOST.to_owned()), Read::Glob(NODES.to_owned())])
     }
 
     /// What is there.

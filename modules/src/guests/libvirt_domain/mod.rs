@@ -12,7 +12,7 @@ mod seeing;
 #[cfg(test)]
 mod tests;
 mod wants;
-mod wish;
+pub(super) mod wish;
 
 use crate::argument::{Scalar, yes};
 use crate::module::{Module, Sample, Scope};
@@ -179,7 +179,9 @@ impl LibvirtDomain {
                 None => notes.extend(features::stranger(name)),
             }
         }
-        for text in self.qemu_arguments().iter().map(|(option, _)| option).filter(|text| !text.starts_with('-')) {
+        for text in
+            self.qemu_arguments().iter().map(|(option, _)| option).filter(|text| !text.starts_with('-'))
+        {
             let why = format!("`{text}` is no option of QEMU");
             problems.add(Kind::Mistake, "arguments", &why, "write each as `-option value`");
         }
@@ -225,7 +227,9 @@ impl LibvirtDomain {
         for want in &wants {
             match reach(&after, want, order::order) {
                 Ok(reached) => after = reached,
-                Err(why) => problems.add(Kind::CannotConverge, "domains", &why, "edit it by `virsh edit` once"),
+                Err(why) => {
+                    problems.add(Kind::CannotConverge, "domains", &why, "edit it by `virsh edit` once")
+                }
             }
         }
         let document = Document::parse(&after).map_err(failed)?;
@@ -298,7 +302,7 @@ impl LibvirtDomain {
             .disks
             .iter()
             .filter_map(|disk| disk.cache)
-            .filter(|cache| matches!(cache, Cache::Writeback | Cache::Unsafe))
+            .filter(|cache| cache.is_volatile())
             .map(Cache::text)
             .collect();
         if !change.steps.is_empty() && !volatile.is_empty() {
@@ -308,14 +312,18 @@ impl LibvirtDomain {
             );
             change.risks.push(Risk { name: RiskName::DataLoss, why });
         }
-        let cycles = change.then.iter().any(|then| matches!(then, Activation::GuestCycle(cycle) if cycle.when != CycleTime::Never));
+        let cycles = change
+            .then
+            .iter()
+            .any(|then| matches!(then, Activation::GuestCycle(cycle) if cycle.when != CycleTime::Never));
         if cycles && self.after_timeout == AfterTimeout::Destroy {
             let why = format!("a guest that is not down after {} s is destroyed", self.shutdown_timeout);
             change.risks.push(Risk { name: RiskName::DestroyGuest, why });
         }
         if !change.steps.is_empty() && self.environment.contains_key("LD_LIBRARY_PATH") {
             change.notes.push(
-                "LD_LIBRARY_PATH: whoever may write these folders decides what QEMU runs; keep them root's".to_owned(),
+                "LD_LIBRARY_PATH: whoever may write these folders decides what QEMU runs; keep them root's"
+                    .to_owned(),
             );
         }
         if !change.steps.is_empty() && !(self.environment.is_empty() && self.qemu_arguments().is_empty()) {

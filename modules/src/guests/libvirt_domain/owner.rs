@@ -90,11 +90,17 @@ impl Owner {
     pub(super) fn setting(self, knob: &str) -> &'static str {
         match (self, knob) {
             (Self::Nova, "memory_backing") => "the flavor's `hw:mem_page_size` and `hw:locked_memory`",
-            (Self::Nova, "cputune") => "the flavor's `hw:cpu_policy=dedicated` and `hw:emulator_threads_policy`",
+            (Self::Nova, "cputune") => {
+                "the flavor's `hw:cpu_policy=dedicated` and `hw:emulator_threads_policy`"
+            }
             (Self::Nova, "machine") => "the image's `hw_machine_type`",
             (Self::Nova, "vcpus" | "memory") => "the flavor, with `hw:cpu_sockets` and `hw:cpu_cores`",
-            (Self::Nova, "disks") => "`disk_cachemodes` of [libvirt] in nova.conf and the image's `hw_disk_bus`",
-            (Self::Nova, "features") => "the flavor and image properties (`hw:hide_hypervisor_id` and the like)",
+            (Self::Nova, "disks") => {
+                "`disk_cachemodes` of [libvirt] in nova.conf and the image's `hw_disk_bus`"
+            }
+            (Self::Nova, "features") => {
+                "the flavor and image properties (`hw:hide_hypervisor_id` and the like)"
+            }
             (Self::Nova, _) => "nova.conf, flavors and image properties",
             (Self::Ovirt, "memory_backing") => "the custom property `hugepages` of the VM",
             (Self::Ovirt, "cputune") => "the VM's CPU pinning topology",
@@ -103,14 +109,18 @@ impl Owner {
             (Self::KubeVirt, "memory_backing") => "`spec.domain.memory.hugepages.pageSize`",
             (Self::KubeVirt, "cputune") => "`spec.domain.cpu.dedicatedCpuPlacement`",
             (Self::KubeVirt, "iothreads") => "`spec.domain.ioThreadsPolicy`",
-            (Self::KubeVirt, "disks") => "`cache`, `io` and `dedicatedIOThread` of `spec.domain.devices.disks`",
+            (Self::KubeVirt, "disks") => {
+                "`cache`, `io` and `dedicatedIOThread` of `spec.domain.devices.disks`"
+            }
             (Self::KubeVirt, "features") => "`spec.domain.features`",
             (Self::KubeVirt, "machine") => "`spec.domain.machine.type`",
             (Self::KubeVirt, "vcpus" | "memory") => "`spec.domain.cpu` and `spec.domain.memory`",
             (Self::KubeVirt, _) => "the VirtualMachine's spec, or a hook sidecar",
             (Self::Proxmox, "memory_backing") => "`qm set VMID --hugepages 1024`",
             (Self::Proxmox, "cputune") => "`qm set VMID --affinity`",
-            (Self::Proxmox, "disks" | "iothreads") => "`qm set VMID --virtio0 …,cache=none,aio=native,iothread=1`",
+            (Self::Proxmox, "disks" | "iothreads") => {
+                "`qm set VMID --virtio0 …,cache=none,aio=native,iothread=1`"
+            }
             (Self::Proxmox, "machine") => "`qm set VMID --machine q35`",
             (Self::Proxmox, _) => "`qm set VMID`, and `args:` for the rest",
             (Self::OpenNebula, _) => "the VM template: FEATURES, TOPOLOGY, DISK and RAW",

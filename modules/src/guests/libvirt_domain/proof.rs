@@ -80,14 +80,8 @@ fn arguments(task: &LibvirtDomain, process: &Process) -> Vec<(String, bool, Stri
 
 /// What the linker has mapped.
 fn libraries(task: &LibvirtDomain, process: &Process) -> Vec<(String, bool, String)> {
-    let Some(Some(preload)) = task.environment.get("LD_PRELOAD") else { return Vec::new() };
-    let text = preload.text();
-    let paths = text.split([':', ' ']).filter(|path| !path.is_empty());
-    paths
-        .map(|path| {
-            let mapped = process.library(path);
-            let seen = mapped.map_or_else(|| format!("{path} is not mapped"), ToOwned::to_owned);
-            (format!("{path} is mapped into QEMU"), mapped.is_some(), seen)
-        })
-        .collect()
+    match task.environment.get("LD_PRELOAD") {
+        Some(Some(preload)) => process.preloaded(&preload.text()),
+        _ => Vec::new(),
+    }
 }

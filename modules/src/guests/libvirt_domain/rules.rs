@@ -9,7 +9,12 @@ use crate::xml::{Part, Route, text_of};
 use roxmltree::Node;
 
 /// Checks the domain as it will be.
-pub(super) fn check(task: &LibvirtDomain, after: Node<'_, '_>, qemu: Option<Version>, problems: &mut Problems) {
+pub(super) fn check(
+    task: &LibvirtDomain,
+    after: Node<'_, '_>,
+    qemu: Option<Version>,
+    problems: &mut Problems,
+) {
     let vcpus = number(after, "vcpu").unwrap_or(1);
     drivers(task, after, problems);
     iothreads(task, after, problems);
@@ -56,10 +61,13 @@ fn iothreads(task: &LibvirtDomain, after: Node<'_, '_>, problems: &mut Problems)
     });
     let mut used: Vec<u32> = Vec::new();
     for device in all(after).into_iter().chain(controllers) {
-        let Some(thread) = driver(device, "iothread").and_then(|text| text.parse::<u32>().ok()) else { continue };
+        let Some(thread) = driver(device, "iothread").and_then(|text| text.parse::<u32>().ok()) else {
+            continue;
+        };
         let name = if device.has_tag_name("disk") { target(device) } else { "a controller" };
         if device.has_tag_name("disk") && bus(device) != "virtio" {
-            let why = format!("{name} is on bus {}: an I/O thread serves virtio-blk disks alone", bus(device));
+            let why =
+                format!("{name} is on bus {}: an I/O thread serves virtio-blk disks alone", bus(device));
             problems.add(Kind::Mistake, "disks", &why, "set `bus: virtio`, or leave `iothread` out");
         }
         if thread == 0 || thread > declared {
@@ -108,7 +116,8 @@ fn topology(task: &LibvirtDomain, after: Node<'_, '_>, vcpus: u32, problems: &mu
         return;
     }
     if let Some(topology) = Route::plain("cpu/topology").find(after) {
-        let factor = |name: &str| topology.attribute(name).and_then(|text| text.parse::<u32>().ok()).unwrap_or(1);
+        let factor =
+            |name: &str| topology.attribute(name).and_then(|text| text.parse::<u32>().ok()).unwrap_or(1);
         let names = ["sockets", "dies", "clusters", "cores", "threads"];
         let slots: u32 = names.iter().map(|name| factor(name)).product();
         if slots != vcpus {
@@ -117,7 +126,8 @@ fn topology(task: &LibvirtDomain, after: Node<'_, '_>, vcpus: u32, problems: &mu
                 .filter(|name| topology.has_attribute(**name))
                 .map(|name| format!("{} {name}", factor(name)))
                 .collect();
-            let why = format!("{vcpus} CPUs do not fit the topology of {} ({slots} in all)", shown.join(" × "));
+            let why =
+                format!("{vcpus} CPUs do not fit the topology of {} ({slots} in all)", shown.join(" × "));
             let way = "say `vcpus: {count, sockets, cores, threads}` so that their product is the count";
             problems.add(Kind::Mistake, "vcpus", &why, way);
         }
@@ -136,9 +146,10 @@ fn topology(task: &LibvirtDomain, after: Node<'_, '_>, vcpus: u32, problems: &mu
 /// A vhost-user back-end maps the guest's memory itself; memory of QEMU alone gives it nothing to read.
 fn vhost_user(task: &LibvirtDomain, after: Node<'_, '_>, problems: &mut Problems) {
     let listed = Route::of([Part::within(QEMU, "commandline")]).find(after);
-    let by_hand = listed.into_iter().flat_map(|list| list.children()).any(|node| {
-        node.attribute("value").is_some_and(|value| value.starts_with("vhost-user-"))
-    });
+    let by_hand = listed
+        .into_iter()
+        .flat_map(|list| list.children())
+        .any(|node| node.attribute("value").is_some_and(|value| value.starts_with("vhost-user-")));
     let by_disk = all(after).iter().any(|disk| disk.attribute("type") == Some("vhostuser"));
     let asked = !task.vhost_user_scsi.is_empty() || task.memory_backing.is_some();
     if !asked || !(by_hand || by_disk) {
@@ -178,7 +189,11 @@ fn discard(task: &LibvirtDomain, after: Node<'_, '_>, qemu: Option<Version>, pro
             Some(version) if virtio && version < Version(4, 0, 0) => problems.note(format!(
                 "{} is virtio-blk, whose TRIM QEMU passes on since 4.0; the host has {version}: {}",
                 target(disk),
-                if trims { "`discard: unmap` does nothing there, `bus: scsi` would" } else { "keep it on scsi for TRIM" }
+                if trims {
+                    "`discard: unmap` does nothing there, `bus: scsi` would"
+                } else {
+                    "keep it on scsi for TRIM"
+                }
             )),
             _ => {}
         }

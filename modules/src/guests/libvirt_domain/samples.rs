@@ -57,10 +57,7 @@ pub(super) fn host(domains: &[(&str, &str)]) -> Host {
     let mut host = Host::new()
         .answer(virsh::list(URI), ok(&lines))
         .answer(virsh::active(URI), ok("\n"))
-        .answer(
-            virsh::version(URI),
-            ok("Using library: libvirt 9.0.0\nRunning hypervisor: QEMU 7.2.0\n"),
-        )
+        .answer(virsh::version(URI), ok("Using library: libvirt 9.0.0\nRunning hypervisor: QEMU 7.2.0\n"))
         .value("/sys/devices/system/cpu/online", "0-15")
         .value("/proc/meminfo", "MemTotal: 16000000 kB\nHugepagesize: 2048 kB")
         .value("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "1024")
@@ -138,7 +135,10 @@ pub(super) fn samples() -> Vec<Sample> {
         Sample {
             about: "a domain of Nova",
             args: json!({ "domains": ["web-1"], "iothreads": 1 }),
-            host: host(&[("web-1", &before.replace("http://example.org/lab", "http://openstack.org/xmlns/libvirt/nova/1.1"))]),
+            host: host(&[(
+                "web-1",
+                &before.replace("http://example.org/lab", "http://openstack.org/xmlns/libvirt/nova/1.1"),
+            )]),
             calls: Vec::new(),
         },
         Sample {

@@ -101,8 +101,8 @@ impl Sight {
             let row = virsh::inactive_xml(&task.uri, &domain.0);
             let output = facts.output(&row)?;
             let inactive = said(task, &output)?;
-            let document = Document::parse(&inactive)
-                .map_err(|why| Stop::failed(format!("{}: {why}", domain.1)))?;
+            let document =
+                Document::parse(&inactive).map_err(|why| Stop::failed(format!("{}: {why}", domain.1)))?;
             is_domain(document.root(), &domain.1)?;
             let mut is_chosen = false;
             for (index, one) in task.domains.iter().enumerate() {
@@ -164,7 +164,8 @@ impl Sight {
             .collect();
         let near = near.map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
         let why = format!("no persistent domain of {} is {}", task.uri, shown.join(" or "));
-        let has = if names.is_empty() { "it has none".to_owned() } else { format!("it has {}", names.join(", ")) };
+        let has =
+            if names.is_empty() { "it has none".to_owned() } else { format!("it has {}", names.join(", ")) };
         Stop::refused("domains", why)
             .way_out(format!("{near}{has}; a transient domain has no definition that would stay"))
     }
@@ -205,8 +206,9 @@ fn said(task: &LibvirtDomain, output: &Output) -> Result<String, Stop> {
         124 | 137 => "libvirt does not answer in time".to_owned(),
         _ => output.error_text().trim().to_owned(),
     };
-    Err(Stop::refused("uri", format!("libvirt at {} cannot be asked: {words}", task.uri))
-        .way_out("`virsh -c URI list` on the host must answer for the acting user; set `become: true` or `uri`"))
+    Err(Stop::refused("uri", format!("libvirt at {} cannot be asked: {words}", task.uri)).way_out(
+        "`virsh -c URI list` on the host must answer for the acting user; set `become: true` or `uri`",
+    ))
 }
 
 fn all(task: &LibvirtDomain, output: &Output) -> Result<Vec<(String, String)>, Stop> {
@@ -258,10 +260,8 @@ fn says_so(one: &Selector, root: Node<'_, '_>) -> bool {
 
 /// The libraries that the environment names.
 fn libraries(task: &LibvirtDomain) -> Result<Vec<HostPath>, Stop> {
-    let Some(Some(value)) = task.environment.get("LD_PRELOAD") else { return Ok(Vec::new()) };
-    let text = value.text();
-    let paths = text.split([':', ' ']).filter(|path| path.starts_with('/'));
-    paths
-        .map(|path| HostPath::new(path).map_err(|why| Stop::refused("environment", why)))
-        .collect()
+    match task.environment.get("LD_PRELOAD") {
+        Some(Some(value)) => process::libraries(&value.text()),
+        _ => Ok(Vec::new()),
+    }
 }

@@ -198,9 +198,7 @@ fn page(
     let now = now.and_then(|page| bytes(page, page.attribute("size")?));
     let mut want = Want::there(list.then(part));
     if now != Some(wished) {
-        want = want
-            .with("size", Value::text((wished / 1024).to_string()))
-            .with("unit", Value::text("KiB"));
+        want = want.with("size", Value::text((wished / 1024).to_string())).with("unit", Value::text("KiB"));
     }
     wants.push(want);
 }
@@ -314,7 +312,8 @@ fn same_thing(list: Option<Node<'_, '_>>, values: &[String]) -> Option<Vec<Strin
     let [option, value] = values else { return None };
     let id = id_of(value)?;
     let is_arg = |node: &Node<'_, '_>| Part::within(QEMU, "arg").is(node);
-    let args: Vec<&str> = list?.children().filter(is_arg).filter_map(|node| node.attribute("value")).collect();
+    let args: Vec<&str> =
+        list?.children().filter(is_arg).filter_map(|node| node.attribute("value")).collect();
     args.windows(2)
         .find(|pair| pair[0] == option && id_of(pair[1]).as_deref() == Some(id.as_str()))
         .map(|pair| pair.iter().map(|text| (*text).to_owned()).collect())
@@ -322,6 +321,7 @@ fn same_thing(list: Option<Node<'_, '_>>, values: &[String]) -> Option<Vec<Strin
 
 /// The name that a device, object or back-end is given.
 pub(super) fn id_of(value: &str) -> Option<String> {
-    let found = value.split(',').find_map(|part| part.strip_prefix("id=").or(part.strip_prefix("node-name=")));
+    let found =
+        value.split(',').find_map(|part| part.strip_prefix("id=").or(part.strip_prefix("node-name=")));
     found.map(ToOwned::to_owned)
 }

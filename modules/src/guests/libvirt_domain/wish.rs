@@ -265,6 +265,18 @@ words! {
     }
 }
 
+impl Cache {
+    /// Whether it goes past the host's page cache.
+    pub fn is_direct(self) -> bool {
+        matches!(self, Self::None | Self::Directsync)
+    }
+
+    /// Whether a power cut loses what the guest has not flushed, or more.
+    pub fn is_volatile(self) -> bool {
+        matches!(self, Self::Writeback | Self::Unsafe)
+    }
+}
+
 words! {
     /// How QEMU submits requests.
     Io {

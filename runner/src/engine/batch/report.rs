@@ -133,11 +133,14 @@ impl BatchReport {
             {
                 Verdict::Proven
             }
-            (Some(_), Some(seen)) => Verdict::Failed(format!(
-                "{} was acted on, but what is seen afterwards is not what was asked for: {}",
-                step.claim,
-                shown(seen)
-            )),
+            (Some(_), Some(seen)) => Verdict::Failed(match step.after.fault(seen) {
+                Some(fault) => format!("{} was set, and not all of it was kept: {fault}", step.claim),
+                None => format!(
+                    "{} was acted on, but what is seen afterwards is not what was asked for: {}",
+                    step.claim,
+                    shown(seen)
+                ),
+            }),
             (Some(_), None) => {
                 Verdict::Failed(format!("{} was acted on, but not seen afterwards", step.claim))
             }

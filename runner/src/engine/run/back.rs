@@ -36,6 +36,9 @@ impl HostRun {
             return Ok(HostEnd::Failed);
         }
         let end = self.undo(journal, &target, std::slice::from_ref(&past)).await?;
+        if end == HostEnd::Failed {
+            self.forget_guests(&past.batch);
+        }
         if let Some(all) = self.past.get_mut(&target) {
             all.retain(|other| other.batch.number != past.batch.number);
         }

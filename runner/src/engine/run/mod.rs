@@ -2,6 +2,7 @@
 mod act;
 mod back;
 mod end;
+mod guests;
 mod waiting;
 
 pub(in crate::engine) use back::unwritten;

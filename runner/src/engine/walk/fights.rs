@@ -9,7 +9,16 @@ use modules::Planner;
 use modules::vocabulary::{Claim, Facts, Match, Step, Stop, TaskId};
 
 /// Modules that Ansible does not have: with them a fight is an error, under Ansible's names a note.
-const OWN: [&str; 6] = ["hugepages", "kernel_args", "manual", "package_hold", "sysfs", "systemd_unit"];
+const OWN: [&str; 8] = [
+    "hugepages",
+    "kernel_args",
+    "libvirt_domain",
+    "manual",
+    "package_hold",
+    "qemu_args",
+    "sysfs",
+    "systemd_unit",
+];
 
 /// A task that asked for a state.
 pub(super) struct Kept {

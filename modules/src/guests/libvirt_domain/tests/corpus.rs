@@ -104,7 +104,10 @@ fn huge_pages_keep_what_else_memory_is_made_of() {
     assert_eq!(text.replace(added, ""), own);
     assert!(text.contains("<nosharepages/>") && text.contains("<locked/>"));
     assert!(text.contains(&format!("<memoryBacking>\n{added}")), "first in its list: {text}");
-    let why = refusal(&host(&[("guest", &own)]), json!({ "memory_backing": { "access": "private" }, "vhost_user_scsi": [{ "id": "c0", "socket": "/var/tmp/vhost.0" }] }));
+    let why = refusal(
+        &host(&[("guest", &own)]),
+        json!({ "memory_backing": { "access": "private" }, "vhost_user_scsi": [{ "id": "c0", "socket": "/var/tmp/vhost.0" }] }),
+    );
     assert!(why.contains("memory that others may map"), "{why}");
 }
 
@@ -112,7 +115,8 @@ fn huge_pages_keep_what_else_memory_is_made_of() {
 fn a_feature_of_x86_is_not_given_to_arm() {
     let change = plan(&host(&[("arm-guest", ARM)]), pvspinlock("off"));
     assert!(change.steps.is_empty() && change.risks[0].why.contains("aarch64"), "{change:?}");
-    let text = after(ARM, json!({ "iothreads": 1, "disks": [{ "target": "vda", "iothread": 1, "cache": "none" }] }));
+    let text =
+        after(ARM, json!({ "iothreads": 1, "disks": [{ "target": "vda", "iothread": 1, "cache": "none" }] }));
     assert!(text.contains("<gic version='3'/>"));
     assert_eq!(after(ARM, json!({ "memory": "4G", "features": { "gic": 3 } })), ARM, "4 GiB are 4194304 KiB");
 }
@@ -120,7 +124,10 @@ fn a_feature_of_x86_is_not_given_to_arm() {
 #[test]
 fn a_comment_on_the_line_of_the_attribute_stays() {
     assert_eq!(after(COMMENT, pvspinlock("off")), COMMENT);
-    assert_eq!(after(COMMENT, json!({ "features": { "hap": true, "acpi": true, "pae": true, "ioapic": "qemu" } })), COMMENT);
+    assert_eq!(
+        after(COMMENT, json!({ "features": { "hap": true, "acpi": true, "pae": true, "ioapic": "qemu" } })),
+        COMMENT
+    );
     let on = after(COMMENT, pvspinlock("on"));
     assert_eq!(on, COMMENT.replace("<pvspinlock state='off'/>", "<pvspinlock state='on'/>"));
     assert_eq!(after(COMMENT, json!({ "memory": "8G", "machine": "q35", "vcpus": 8 })), COMMENT);
@@ -131,8 +138,8 @@ fn a_comment_on_the_line_of_the_attribute_stays() {
 #[test]
 fn another_page_size_keeps_source_access_and_comment() {
     let args = json!({ "memory_backing": { "hugepages": { "size": "1G" }, "access": "shared" } });
-    let big = host(&[("guest", VHOST)])
-        .value("/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages", "16");
+    let big =
+        host(&[("guest", VHOST)]).value("/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages", "16");
     let text = super::sent(&plan(&big, args).steps[0]);
     assert_eq!(text, VHOST.replace("size='2048'", "size='1048576'"));
     // Shared memory is there: a further vhost-user device is taken.
@@ -150,6 +157,7 @@ fn nested_features_and_pins_are_kept() {
     let (gone, come) = lines(PINNED, &text);
     assert_eq!(gone, ["<hidden state='on'/>"]);
     assert_eq!(come, ["<hidden state='off'/>", "<pv-ipi state='on'/>"]);
-    let why = refusal(&host(&[("guest", PINNED)]), json!({ "memory_backing": { "hugepages": { "size": "2M" } } }));
+    let why =
+        refusal(&host(&[("guest", PINNED)]), json!({ "memory_backing": { "hugepages": { "size": "2M" } } }));
     assert!(why.contains("nodeset 0"), "{why}");
 }

@@ -18,7 +18,10 @@ fn the_document_of_the_spin_lock_is_said_in_one_task() {
 
 #[test]
 fn cpus_memory_and_machine() {
-    let text = after(&small(), json!({ "vcpus": { "count": 16, "sockets": 1, "cores": 16, "threads": 1 }, "memory": "16G" }));
+    let text = after(
+        &small(),
+        json!({ "vcpus": { "count": 16, "sockets": 1, "cores": 16, "threads": 1 }, "memory": "16G" }),
+    );
     let (gone, come) = lines(&small(), &text);
     assert_eq!(gone.len(), 3, "{gone:?}");
     assert!(come.contains(&"<vcpu placement='static'>16</vcpu>".to_owned()), "{come:?}");
@@ -91,7 +94,11 @@ fn qemu_is_given_an_environment_and_arguments() {
     assert_eq!((gone.len(), come.len()), (2, 1), "{gone:?} {come:?}");
     // A library that is not there.
     let change = plan(&host(&[("guest", &small())]), args);
-    assert!(change.steps.is_empty() && change.risks[0].why.contains("is not on the host"), "{:?}", change.risks);
+    assert!(
+        change.steps.is_empty() && change.risks[0].why.contains("is not on the host"),
+        "{:?}",
+        change.risks
+    );
 }
 
 #[test]
@@ -119,9 +126,11 @@ fn a_password_of_a_display_is_in_no_diff() {
 
 #[test]
 fn write_back_is_a_risk_of_data() {
-    let change = plan(&host(&[("web-1", &small())]), json!({ "disks": [{ "target": "vda", "cache": "writeback" }] }));
+    let change =
+        plan(&host(&[("web-1", &small())]), json!({ "disks": [{ "target": "vda", "cache": "writeback" }] }));
     assert_eq!(change.risks[0].name, RiskName::DataLoss);
     let done = small().replace("type='raw'/>", "type='raw' cache='writeback'/>");
-    let change = plan(&host(&[("web-1", &done)]), json!({ "disks": [{ "target": "vda", "cache": "writeback" }] }));
+    let change =
+        plan(&host(&[("web-1", &done)]), json!({ "disks": [{ "target": "vda", "cache": "writeback" }] }));
     assert!(change.risks.is_empty() && change.steps.is_empty());
 }

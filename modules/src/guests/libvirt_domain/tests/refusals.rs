@@ -38,11 +38,13 @@ fn queues_and_topology_fit_the_cpus() {
     let why = refusal(&one(), json!({ "disks": [{ "target": "vda", "queues": 4 }] }));
     assert!(why.contains("4 queues, and the guest has 2 CPUs"), "{why}");
     let shared = json!({ "hugepages": true, "access": "shared" });
-    let args = json!({ "memory_backing": shared, "vhost_user_scsi": [{ "id": "c", "socket": "/s", "queues": 3 }] });
+    let args =
+        json!({ "memory_backing": shared, "vhost_user_scsi": [{ "id": "c", "socket": "/s", "queues": 3 }] });
     assert!(refusal(&one(), args).contains("3 queues"));
     let why = refusal(&one(), json!({ "vcpus": { "count": 16, "sockets": 1, "cores": 8, "threads": 1 } }));
     assert!(why.contains("16 CPUs do not fit") && why.contains("8 in all"), "{why}");
-    let wide = small().replace("  <features>", "  <cpu><topology sockets='1' cores='2' threads='1'/></cpu>\n  <features>");
+    let wide = small()
+        .replace("  <features>", "  <cpu><topology sockets='1' cores='2' threads='1'/></cpu>\n  <features>");
     assert!(refusal(&host(&[("web-1", &wide)]), json!({ "vcpus": 4 })).contains("4 CPUs do not fit"));
     let why = refusal(&one(), json!({ "cputune": { "vcpupin": { "2": "0" } } }));
     assert!(why.contains("virtual CPU 2 is pinned"), "{why}");
@@ -84,14 +86,17 @@ fn huge_pages_must_be_there_for_all_guests_together() {
     assert!(why.contains("`hugepages`"), "{why}");
     let change = plan(&one(), json!({ "memory_backing": { "hugepages": { "size": "1G" } } }));
     assert!(change.risks[0].why.contains("not offered by the kernel"), "{:?}", change.risks);
-    let bound = small().replace("  <os>", "  <numatune>\n    <memory mode='strict' nodeset='1'/>\n  </numatune>\n  <os>");
+    let bound = small()
+        .replace("  <os>", "  <numatune>\n    <memory mode='strict' nodeset='1'/>\n  </numatune>\n  <os>");
     let change = plan(&host(&[("web-1", &bound)]), json!({ "memory_backing": { "hugepages": true } }));
     assert!(change.risks[0].why.contains("on node 1, and 0"), "{:?}", change.risks);
 }
 
 #[test]
 fn the_rest_goes_on_where_one_cannot() {
-    let nova = small().replace("web-1", "vm-2").replace("http://example.org/lab", "http://openstack.org/xmlns/libvirt/nova/1.1");
+    let nova = small()
+        .replace("web-1", "vm-2")
+        .replace("http://example.org/lab", "http://openstack.org/xmlns/libvirt/nova/1.1");
     let both = host(&[("web-1", &small()), ("vm-2", &nova)]);
     let change = plan(&both, json!({ "features": { "pvspinlock": false } }));
     assert_eq!(change.steps.len(), 1);
@@ -111,7 +116,8 @@ fn managers_are_told_by_their_marks() {
         let change = plan(&host(&[("x", &small().replace(from, to))]), json!({ "iothreads": 1 }));
         assert!(change.risks[0].why.contains(who) && change.steps.is_empty(), "{who}: {:?}", change.risks);
     }
-    let change = plan(&host(&[("x", &small().replace("web-1", "one-of-us"))]), json!({ "features": { "hap": true } }));
+    let change =
+        plan(&host(&[("x", &small().replace("web-1", "one-of-us"))]), json!({ "features": { "hap": true } }));
     assert_eq!(change.steps.len(), 1, "a name that only begins so is nobody's mark");
 }
 

@@ -1,8 +1,8 @@
 //! A guest that runs: what is felt, what is owed, what is proven.
 use super::{plan, sent};
+use crate::fold::fold;
 use crate::guests::libvirt_domain::LibvirtDomain;
 use crate::guests::libvirt_domain::samples::{host, running, small};
-use crate::fold::fold;
 use crate::trial;
 use crate::vocabulary::{
     Act, Activation, CycleTime, Effect, Facts, Match, Output, RiskName, Seen, Standing, TaskId,
@@ -24,14 +24,18 @@ fn written_and_not_felt_is_owed() {
     assert!(change.is_empty(), "{:?}", change.steps);
     assert_eq!(change.effect, Effect::GuestPowerCycle);
     assert!(change.notes[0].contains("needs a power cycle"), "{:?}", change.notes);
-    assert!(matches!(&change.evidence[0].standing, Standing::Owed { until: Effect::GuestPowerCycle, seen } if seen.contains("pvspinlock")));
+    assert!(
+        matches!(&change.evidence[0].standing, Standing::Owed { until: Effect::GuestPowerCycle, seen } if seen.contains("pvspinlock"))
+    );
     assert!(matches!(&change.evidence[1].standing, Standing::Owed { .. }));
     let mut args = off();
     args["power_cycle"] = json!("ask");
     args["after_timeout"] = json!("destroy");
     let change = plan(&host, args);
     let cycles: Vec<&Activation> = change.then.iter().collect();
-    assert!(matches!(cycles[..], [Activation::GuestCycle(cycle)] if cycle.when == CycleTime::Asked && cycle.destroy));
+    assert!(
+        matches!(cycles[..], [Activation::GuestCycle(cycle)] if cycle.when == CycleTime::Asked && cycle.destroy)
+    );
     assert_eq!(change.risks[0].name, RiskName::DestroyGuest);
 }
 
@@ -42,7 +46,11 @@ fn what_is_felt_is_proven_twice() {
     let change = plan(&running(host(&[("web-1", &live)]), "web-1", &live, process), off());
     assert!(change.is_empty() && change.effect == Effect::Now);
     assert_eq!(change.evidence.len(), 2);
-    assert!(change.evidence.iter().all(|evidence| matches!(evidence.standing, Standing::Live { .. })), "{:?}", change.evidence);
+    assert!(
+        change.evidence.iter().all(|evidence| matches!(evidence.standing, Standing::Live { .. })),
+        "{:?}",
+        change.evidence
+    );
     // The XML says so and the process does not: not live.
     let change = plan(&running(host(&[("web-1", &live)]), "web-1", &live, PROCESS), off());
     assert!(matches!(change.evidence[1].standing, Standing::Owed { .. }));
