@@ -1,7 +1,7 @@
 //! What a task wants of one disk.
 use super::problem::{Kind, Problems};
 use super::wish::{Bus, Disk};
-use crate::xml::{Part, Route, Value, Want, text_of};
+use crate::xml::{Part, Route, Value, Want, Wanted, text_of};
 use roxmltree::Node;
 
 /// The attributes of `<source>` that name where a disk comes from.
@@ -81,18 +81,29 @@ pub(super) fn wants(wish: &Disk, root: Node<'_, '_>, problems: &mut Problems, wa
     };
     let part = bus_wants(wish, disk, root, problems, wants);
     let route = Route::plain("devices").then(part);
-    let mut want = Want::there(route.then(Part::new("driver")));
-    let mut set = |name: &str, value: Option<String>| {
-        if let Some(value) = value {
-            want = want.clone().with(name, Value::text(value));
+    if let Some(order) = wish.boot_order {
+        if Route::plain("os/boot").find(root).is_some() {
+            let why =
+                "it boots by <boot dev=…> of its machine, beside which libvirt takes no order of devices";
+            let way = "take <boot> out of <os> by `virsh edit` once";
+            problems.add(Kind::CannotConverge, "disks", why, way);
         }
-    };
-    set("cache", wish.cache.map(|cache| cache.text().to_owned()));
-    set("io", wish.io.map(|io| io.text().to_owned()));
-    set("discard", wish.discard.map(|discard| discard.text().to_owned()));
-    set("queues", wish.queues.map(|queues| queues.to_string()));
-    set("iothread", wish.iothread.map(|iothread| iothread.to_string()));
-    wants.push(want);
+        let boot = Want::there(route.clone().then(Part::new("boot")));
+        wants.push(boot.with("order", Value::text(order.to_string())));
+    }
+    let attributes = [
+        ("cache", wish.cache.map(|cache| cache.text().to_owned())),
+        ("io", wish.io.map(|io| io.text().to_owned())),
+        ("discard", wish.discard.map(|discard| discard.text().to_owned())),
+        ("queues", wish.queues.map(|queues| queues.to_string())),
+        ("iothread", wish.iothread.map(|iothread| iothread.to_string())),
+    ];
+    let driver = Want::there(route.then(Part::new("driver")));
+    let given = attributes.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    let want = given.fold(driver, |want, (name, value)| want.with(name, Value::text(value)));
+    if matches!(&want.wanted, Wanted::There { attributes, .. } if !attributes.is_empty()) {
+        wants.push(want);
+    }
 }
 
 /// What tells a disk, whatever its bus: its source or serial, where the task names it so.
@@ -145,7 +156,8 @@ fn bus_wants(
     };
     if name != now {
         problems.note(format!(
-            "the disk {now} becomes {name}: what names it so in the guest (fstab, boot loader, benchmarks) must follow"
+            "the disk {now} becomes {name}: what names it so in the guest (fstab, boot loader, benchmarks) must follow, and \
+             a Windows guest must have the driver of the new bus before"
         ));
     }
     wants.push(Want::gone(at(Part::new("address").with("type", address))));

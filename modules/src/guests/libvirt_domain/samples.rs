@@ -105,7 +105,7 @@ pub(super) fn samples() -> Vec<Sample> {
     );
     let plain = || host(&[("web-1", &before)]);
     let process = "arg /usr/bin/qemu-system-x86_64\narg -cpu\narg host\n";
-    vec![
+    let mut samples = vec![
         sample(
             "features of the machine",
             json!({ "domains": ["web-*"], "features": { "pvspinlock": false, "hap": true, "ioapic": { "driver": "qemu" } } }),
@@ -132,6 +132,14 @@ pub(super) fn samples() -> Vec<Sample> {
             before.replace("    <apic/>\n", "    <apic/>\n    <pvspinlock state='off'/>\n"),
             running(plain(), "web-1", &before, process),
         ),
+    ];
+    samples.extend(refused(&before));
+    samples
+}
+
+/// What is refused, each in its own words.
+fn refused(before: &str) -> [Sample; 2] {
+    [
         Sample {
             about: "a domain of Nova",
             args: json!({ "domains": ["web-1"], "iothreads": 1 }),
@@ -144,7 +152,7 @@ pub(super) fn samples() -> Vec<Sample> {
         Sample {
             about: "a feature that libvirt drops",
             args: json!({ "domains": ["web-1"], "features": { "pvsendipi": true } }),
-            host: plain(),
+            host: host(&[("web-1", before)]),
             calls: Vec::new(),
         },
     ]

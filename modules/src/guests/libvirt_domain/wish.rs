@@ -227,6 +227,9 @@ pub struct Disk {
     /// Whether the guest's TRIM reaches the storage.
     #[serde(default)]
     pub discard: Option<Discard>,
+    /// Its place in the boot order, from 1; not beside `<boot dev=…>` of the machine.
+    #[serde(default)]
+    pub boot_order: Option<u32>,
     /// The bus: the disk is then found by `source` or `serial`, since its name in the guest changes with it.
     #[serde(default)]
     pub bus: Option<Bus>,

@@ -32,7 +32,12 @@ impl HostRun {
             .collect();
         let mut fine = true;
         for cycle in cycles {
-            if cycle.row().is_none() || (cycle.when == CycleTime::Asked && !self.may(&cycle).await) {
+            // One cycle is enough, whichever tasks have called for it.
+            let is_owed = self.owed.contains(&Activation::GuestCycle(cycle.clone()));
+            if !is_owed
+                || cycle.row().is_none()
+                || (cycle.when == CycleTime::Asked && !self.may(&cycle).await)
+            {
                 continue;
             }
             fine &= self.cycle(journal, &cycle).await?;
@@ -62,9 +67,10 @@ impl HostRun {
         let named = activation_words(&activation);
         match output.as_ref().map(|output| output.status) {
             Some(0) => {
-                self.owed.remove(&activation);
-                let host = self.state.name.clone();
-                journal.note(Record::Activated { host, activation, output })?;
+                for activation in self.take_owed(cycle) {
+                    let (host, output) = (self.state.name.clone(), output.clone());
+                    journal.note(Record::Activated { host, activation, output })?;
+                }
                 return Ok(true);
             }
             Some(NOT_NOW) => {
@@ -77,7 +83,7 @@ impl HostRun {
                     .help("what was changed of it is taken back, and it is started as it was");
                 self.trouble(None, problem);
                 self.rescue(journal, &target, cycle).await?;
-                self.owed.remove(&activation);
+                self.take_owed(cycle);
             }
             _ => {
                 let problem = Diagnostic::error(format!("{named} failed: {words}"), None).help(
@@ -116,6 +122,14 @@ impl HostRun {
             self.trouble(None, problem);
         }
         Ok(())
+    }
+
+    /// What is owed of a guest, which is owed no more.
+    fn take_owed(&mut self, cycle: &GuestCycle) -> Vec<Activation> {
+        let same = |owed: &Activation| matches!(owed, Activation::GuestCycle(other) if (&other.uri, &other.uuid) == (&cycle.uri, &cycle.uuid));
+        let taken = self.owed.iter().filter(|owed| same(owed)).cloned().collect();
+        self.owed.retain(|owed| !same(owed));
+        taken
     }
 
     /// As whom a guest was changed: so it is powered off and on.

@@ -65,6 +65,23 @@ fn a_bus_changes_with_the_name_of_the_disk() {
 }
 
 #[test]
+fn a_disk_gets_its_place_in_the_boot_order() {
+    let fixed = small().replace(
+        "bus='virtio'/>\n",
+        "bus='virtio'/>\n      <address type='pci' domain='0x0000' bus='0x04' slot='0x00' function='0x0'/>\n",
+    );
+    let text = after(&fixed, json!({ "disks": [{ "target": "vda", "boot_order": 2 }] }));
+    let (gone, come) = lines(&fixed, &text);
+    assert!(gone.is_empty(), "the address is kept: {gone:?}");
+    assert_eq!(come, ["<boot order='2'/>"]);
+    assert!(text.contains("<boot order='2'/>\n      <address"), "{text}");
+    let by_machine = small().replace("</type>\n", "</type>\n    <boot dev='hd'/>\n");
+    let change =
+        plan(&host(&[("guest", &by_machine)]), json!({ "disks": [{ "target": "vda", "boot_order": 2 }] }));
+    assert!(change.risks[0].why.contains("<boot dev"), "{:?}", change.risks);
+}
+
+#[test]
 fn qemu_is_given_an_environment_and_arguments() {
     let ready = host(&[("guest", &small())]).file("/usr/lib64/libtcmalloc.so", "");
     let args = json!({
