@@ -10,6 +10,7 @@ pub mod programs;
 pub mod regex;
 pub mod shape;
 pub mod vocabulary;
+pub mod xml;
 
 // What is made of changes, and a host in memory to try them on.
 pub mod fold;
@@ -24,6 +25,7 @@ mod commands;
 mod cpu;
 mod files;
 mod filesystems;
+mod guests;
 mod kernel;
 mod lvm;
 mod network;
@@ -58,6 +60,7 @@ pub const ALL: &[Entry] = &[
     Entry::of::<block::IoScheduler>(),
     Entry::of::<network::IrqAffinity>(),
     Entry::of::<kernel::KernelArgs>(),
+    Entry::of::<guests::LibvirtDomain>(),
     Entry::of::<files::Lineinfile>(),
     Entry::of::<lvm::LvmConf>(),
     Entry::of::<lvm::LvmLv>(),
@@ -72,6 +75,7 @@ pub const ALL: &[Entry] = &[
     Entry::of::<packages::Package>(),
     Entry::of::<packages::PackageFacts>(),
     Entry::of::<waiting::Ping>(),
+    Entry::of::<guests::QemuArgs>(),
     Entry::of::<block::ReadAhead>(),
     Entry::of::<waiting::Reboot>(),
     Entry::of::<files::Replace>(),

@@ -2,6 +2,7 @@
 //! A new program is a row here, which a reviewer sees; what runs is made from the row, never from text.
 mod disks;
 mod lvm;
+mod guests;
 mod mutating;
 mod reading;
 pub mod rpc;
@@ -9,9 +10,9 @@ pub mod rpc;
 use crate::vocabulary::{HostPath, Row};
 
 /// The tables of read-only programs, field by field.
-pub const READING: &[&[Program]] = &[reading::READING, disks::READING, lvm::READING];
+pub const READING: &[&[Program]] = &[reading::READING, disks::READING, guests::READING, lvm::READING];
 /// The tables of programs that change something, field by field.
-pub const MUTATING: &[&[Program]] = &[mutating::MUTATING, disks::MUTATING, lvm::MUTATING];
+pub const MUTATING: &[&[Program]] = &[mutating::MUTATING, disks::MUTATING, guests::MUTATING, lvm::MUTATING];
 
 /// Runs a script that comes by standard input: from a file of its own, so that its first line counts. The first
 /// argument is the program that runs it, or empty.

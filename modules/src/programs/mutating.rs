@@ -1,4 +1,5 @@
 //! The table of programs that change something.
+use super::guests::{CYCLE, START};
 use super::{Program, SCRIPT};
 
 /// Binds a PCI device to a driver by its name alone: `new_id` would take every device of the same kind. The override
@@ -86,6 +87,18 @@ pub const MUTATING: &[Program] = &[
     Program::new("kernel-install-add-all", &["kernel-install", "add-all"], "makes the boot entries again"),
     Program::new("update-initramfs", &["update-initramfs", "-u"], "makes the initial file system again"),
     Program::new("reboot", &["systemctl", "reboot", "--no-wall"], "boots the host"),
+    Program::new(
+        "virsh-define",
+        &["timeout", "-k", "5", "60", "virsh", "-q", "define", "/dev/stdin"],
+        "defines a domain from the XML that is its input",
+    ),
+    Program::new(
+        "virsh-define-checked",
+        &["timeout", "-k", "5", "60", "virsh", "-q", "define", "--validate", "/dev/stdin"],
+        "the same, checked by libvirt's schema first",
+    ),
+    Program::new("guest-power-cycle", CYCLE, "shuts a guest down, waits until it is off, and starts it"),
+    Program::new("guest-start", START, "starts a guest that is off"),
     Program::new("command", &[], "a command that a person wrote"),
     Program::new("shell", &["sh", "-c"], "shell text that a person wrote"),
     Program::new("script", SCRIPT, "a script that a person wrote; its text is the input"),

@@ -1,4 +1,5 @@
 //! The table of read-only programs.
+use super::guests::PROCESS;
 use super::{Program, SCRIPT};
 
 /// Properties of a unit that state and evidence are read from.
@@ -200,6 +201,32 @@ pub const READING: &[Program] = &[
         &["bash", "-c", "exec 3<>\"/dev/tcp/$1/$2\"", "port"],
         "whether a TCP port answers, by bash",
     ),
+    Program::new(
+        "virsh-list",
+        &["timeout", "-k", "5", "30", "virsh", "-q", "list", "--all", "--persistent", "--uuid", "--name"],
+        "persistent domains of a libvirt, uuid and name",
+    ),
+    Program::new(
+        "virsh-list-active",
+        &["timeout", "-k", "5", "30", "virsh", "-q", "list", "--uuid"],
+        "uuids of the domains that run",
+    ),
+    Program::new(
+        "virsh-version",
+        &["timeout", "-k", "5", "30", "virsh", "-q", "version"],
+        "versions of libvirt and QEMU",
+    ),
+    Program::new(
+        "virsh-xml",
+        &["timeout", "-k", "5", "30", "virsh", "-q", "dumpxml", "--security-info", "--domain"],
+        "what a running domain was started with",
+    ),
+    Program::new(
+        "virsh-xml-inactive",
+        &["timeout", "-k", "5", "30", "virsh", "-q", "dumpxml", "--inactive", "--security-info", "--domain"],
+        "what a domain is started with next",
+    ),
+    Program::new("qemu-process", PROCESS, "arguments, linker variables and libraries of a running QEMU"),
     Program::new("probe", &[], "a command that its author declared a read"),
     Program::new("probe-script", SCRIPT, "a script that its author declared a read"),
     Program::new("probe-shell", &["sh", "-c"], "shell text that its author declared a read"),

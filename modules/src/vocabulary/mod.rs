@@ -17,7 +17,7 @@ mod wait;
 mod writing;
 
 pub use bytes::{Bytes, Digest};
-pub use change::{Activation, Change, Diff, Effect, Mark, Risk, RiskName, Token};
+pub use change::{Activation, Change, CycleTime, Diff, Effect, GuestCycle, Mark, Risk, RiskName, Token};
 pub use claim::Claim;
 pub use dead_man::{DEADLINE, DeadMan};
 pub use evidence::{Evidence, Standing};

@@ -174,6 +174,7 @@ pub(super) fn touch<'a>(step: &'a Step, read: &'a Read, who: &'a Identity) -> To
         }
         (_, _) if step.look.as_ref() == Some(read) => match &step.after {
             Match::Exactly(seen) => Touch::Exactly(seen.clone()),
+            Match::Xml { text, .. } => Touch::Exactly(Seen::Output(Output::ok(text))),
             _ => Touch::Late,
         },
         (Act::Call { spoils, .. }, _)

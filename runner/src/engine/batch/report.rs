@@ -141,11 +141,14 @@ impl BatchReport {
             {
                 Verdict::Proven
             }
-            (Some(_), Some(seen)) => Verdict::Failed(format!(
-                "{} was acted on, but what is seen afterwards is not what was asked for: {}",
-                step.claim,
-                shown(seen)
-            )),
+            (Some(_), Some(seen)) => Verdict::Failed(match step.after.fault(seen) {
+                Some(fault) => format!("{} was set, and not all of it was kept: {fault}", step.claim),
+                None => format!(
+                    "{} was acted on, but what is seen afterwards is not what was asked for: {}",
+                    step.claim,
+                    shown(seen)
+                ),
+            }),
             (Some(_), None) => {
                 Verdict::Failed(format!("{} was acted on, but not seen afterwards", step.claim))
             }
@@ -232,6 +235,14 @@ fn words_of(act: &Act, output: &Output) -> String {
 
 /// A call as a person would type it.
 pub(crate) fn shown_call(row: &modules::vocabulary::Row) -> String {
+    // A script of the table is called by the name of its row.
+    if modules::programs::program(&row.name)
+        .is_some_and(|row| row.words.iter().any(|word| word.contains('\n')))
+    {
+        let words = std::iter::once(row.name.clone());
+        let quoted = row.args.iter().map(|word| crate::transport::shell::word::quote(word));
+        return words.chain(quoted).collect::<Vec<_>>().join(" ");
+    }
     modules::programs::command(row).map_or_else(
         |_| row.name.clone(),
         |words| {

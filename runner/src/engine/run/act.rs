@@ -280,7 +280,7 @@ impl HostRun {
                 error = error.filter(|_| answer.as_ref().is_some_and(|answer| answer.status == 0));
             }
             let tries = self.state.ran.get(&task.key).map_or(0, |ran| ran.tries) + 1;
-            let changed = !change.steps.is_empty();
+            let changed = change.is_felt();
             let (result, secret) = (change.result.clone(), task.secret);
             let claims = change.steps.iter().map(|step| step.claim.clone()).collect();
             let ran = Ran { result, answer, changed, error, tries, secret, claims, ..Ran::default() };

@@ -22,6 +22,9 @@ impl HostRun {
         if end == HostEnd::Proven && !self.restarts(journal).await? {
             end = HostEnd::Failed;
         }
+        if end == HostEnd::Proven && !self.cycles(journal).await? {
+            end = HostEnd::Failed;
+        }
         if end == HostEnd::Proven && self.past.values().any(|past| !past.is_empty()) && !self.proven().await {
             end = HostEnd::Failed;
         }
@@ -182,7 +185,7 @@ pub fn activation_words(activation: &Activation) -> String {
         Activation::DaemonReload => "systemctl daemon-reload".to_owned(),
         Activation::Regenerate(row) | Activation::Reload(row) => row.name.clone(),
         Activation::Restart(unit) => format!("restart of {unit}"),
-        Activation::GuestCycle(uuid) => format!("power cycle of guest {uuid}"),
+        Activation::GuestCycle(cycle) => format!("power cycle of guest {} ({})", cycle.name, cycle.uuid),
         Activation::Reboot => "reboot".to_owned(),
     }
 }

@@ -5,6 +5,7 @@ mod boot;
 mod consent;
 mod dead_man;
 mod end;
+mod guests;
 mod waiting;
 
 pub(in crate::engine) use back::unwritten;

@@ -61,7 +61,7 @@ impl Walker<'_> {
             facts.plan(order, change.steps.iter().cloned());
             facts
         });
-        let mut result = result_of(&change.result, !change.steps.is_empty(), false);
+        let mut result = result_of(&change.result, change.is_felt(), false);
         if change.answer.is_some() {
             let mark = late(&format!("`{}`", frame.task.title()));
             for name in ["rc", "stdout", "stderr", "stdout_lines", "stderr_lines", "failed"] {
@@ -94,7 +94,7 @@ impl Walker<'_> {
             let (key, label, target) = (frame.key.clone(), frame.label.clone(), frame.target.clone());
             return self.skipped(frame.task, &key, label, &target, "`check_mode: true`".to_owned());
         }
-        let result = Json::Object(result_of(&change.result, !change.steps.is_empty(), false));
+        let result = Json::Object(result_of(&change.result, change.is_felt(), false));
         let mut notes = change.notes;
         notes.push("would change; `check_mode: true` keeps it as it is".to_owned());
         self.planned_in(&frame, What::Same { result: result.clone(), notes });
@@ -114,7 +114,7 @@ impl Walker<'_> {
         result: &mut Map<String, Json>,
         change: &Change,
     ) -> Option<bool> {
-        let changes = !change.steps.is_empty();
+        let changes = change.is_felt();
         if frame.task.changed_when.is_empty() {
             return Some(changes);
         }

@@ -9,10 +9,11 @@ use modules::Planner;
 use modules::vocabulary::{Claim, Facts, Step, Stop, TaskId};
 
 /// Modules that Ansible does not have: with them a fight is an error, under Ansible's names a note.
-const OWN: [&str; 13] = [
+const OWN: [&str; 15] = [
     "hugepages",
     "io_scheduler",
     "kernel_args",
+    "libvirt_domain",
     "lvm_conf",
     "lvm_lv",
     "lvm_pv",
@@ -20,6 +21,7 @@ const OWN: [&str; 13] = [
     "lvm_vg",
     "manual",
     "package_hold",
+    "qemu_args",
     "read_ahead",
     "sysfs",
     "systemd_unit",
