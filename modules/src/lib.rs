@@ -19,6 +19,7 @@ pub mod recovery;
 mod trial;
 
 // The modules, room by room.
+pub mod ceph;
 mod commands;
 mod files;
 mod kernel;
@@ -38,6 +39,7 @@ pub use setup::{FACTS, Fact, fact_reads, fact_value};
 pub const ALL: &[Entry] = &[
     Entry::of::<packages::Apt>(),
     Entry::of::<files::Blockinfile>(),
+    Entry::of::<ceph::CephConfig>(),
     Entry::of::<commands::Command>(),
     Entry::of::<files::Copy>(),
     Entry::of::<packages::Dnf>(),
