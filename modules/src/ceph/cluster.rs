@@ -156,7 +156,7 @@ impl Shell {
         self.row_within(name, self.cluster.timeout.unwrap_or(TIMEOUT), operands)
     }
 
-    /// The same, with a time limit of its own in seconds.
+    /// The same, with a shorter time limit in seconds.
     pub fn row_within<A: Into<String>>(
         &self,
         name: &str,
@@ -164,9 +164,10 @@ impl Shell {
         operands: impl IntoIterator<Item = A>,
     ) -> Row {
         let text = |value: &Option<String>| value.clone().unwrap_or_default();
+        let seconds = seconds.min(self.cluster.timeout.unwrap_or(TIMEOUT)).max(1);
         let mut args = vec![
             self.by.word().to_owned(),
-            seconds.max(1).to_string(),
+            seconds.to_string(),
             text(&self.cluster.conf),
             text(&self.cluster.keyring),
             text(&self.cluster.client),
@@ -180,23 +181,22 @@ impl Shell {
         self.row(name, Vec::<String>::new())
     }
 
-    /// What every task asks of a cluster before its own questions: who it is, and who runs it. Asked for together
-    /// with the module's own rows, so that all share one round.
+    /// Asks for many rows in one round.
     ///
     /// # Errors
     /// [`Stop::Unread`].
     pub fn need<'a>(&self, facts: &Facts, rows: impl IntoIterator<Item = &'a Row>) -> Result<(), Stop> {
-        let own = [self.plain("ceph-fsid"), self.plain("ceph-orch-status")];
-        let reads: Vec<Read> = own.into_iter().chain(rows.into_iter().cloned()).map(Read::Ask).collect();
+        let reads: Vec<Read> = rows.into_iter().cloned().map(Read::Ask).collect();
         facts.need(&reads)
     }
 
-    /// The fsid of the cluster that answers.
+    /// The fsid of the cluster that answers. Asked in a round before all else: where nobody answers, one command
+    /// waits in vain and not ten.
     ///
     /// # Errors
     /// Refused where it is not the one that is meant, and where rook runs it.
     pub fn fsid(&self, facts: &Facts) -> Result<String, Stop> {
-        self.need(facts, [])?;
+        self.need(facts, &[self.plain("ceph-fsid"), self.plain("ceph-orch-status")])?;
         let seen = self.text(facts, &self.plain("ceph-fsid"))?.trim().to_owned();
         let is_fsid =
             seen.len() == 36 && seen.bytes().all(|letter| letter == b'-' || letter.is_ascii_hexdigit());
@@ -241,6 +241,14 @@ impl Shell {
             Some("cephadm") => Layout::Cephadm { fsid },
             _ => Layout::Packages,
         })
+    }
+
+    /// What [`Shell::no_upgrade`] asks, to share a round with the module's own rows.
+    ///
+    /// # Errors
+    /// [`Stop::Unread`], [`Stop::Late`].
+    pub fn upgrade_rows(&self, facts: &Facts) -> Result<Vec<Row>, Stop> {
+        Ok(self.backend(facts)?.map(|_| self.plain("ceph-orch-upgrade-status")).into_iter().collect())
     }
 
     /// Refuses while an upgrade of the cluster runs: its daemons restart in an order of their own, and options change

@@ -93,6 +93,7 @@ pub async fn apply_all(
     host: &(dyn Fn(HostId) -> HostRun + Sync),
 ) -> Applying {
     let mut applying = Applying::default();
+    scene.begin_acting();
     let mut waiting: Waiting = planned
         .into_iter()
         .map(|(run, walked)| {

@@ -59,6 +59,8 @@ pub struct Group {
     pub wait: Option<Wait>,
     /// How long the host may work on it, in seconds.
     pub timeout: Option<u64>,
+    /// The cluster that they change, by its fsid.
+    pub cluster: Option<String>,
     /// Whether every later task is decided and asks for nothing.
     pub last: bool,
 }
@@ -74,7 +76,8 @@ pub fn next(planned: &[Planned]) -> Next {
                 // A boot breaks the link: nothing else shares its batch.
                 let boots = matches!(change.wait.as_ref().map(|wait| &wait.goal), Some(Goal::Boot { .. }));
                 let joins = first
-                    .is_none_or(|first| !boots && first.target == task.target && first.fence == task.fence);
+                    .is_none_or(|first| !boots && first.target == task.target && first.fence == task.fence)
+                    && first.is_none_or(|first| cluster(first) == change.cluster.as_deref());
                 if !joins || (task.delay.is_some() && first.is_some()) {
                     end = at;
                     break;
@@ -149,9 +152,18 @@ fn group(planned: &[Planned], members: Vec<usize>, end: usize) -> Group {
             What::Change(change) => change.wait.clone(),
             _ => None,
         },
+        cluster: cluster(first).map(str::to_owned),
         timeout: members.iter().filter_map(|member| planned[*member].timeout).max(),
         last: rest && !planned[*members.last().unwrap_or(&0)].ends_batch,
         members,
+    }
+}
+
+/// The cluster that a task changes.
+fn cluster(task: &Planned) -> Option<&str> {
+    match &task.what {
+        What::Change(change) => change.cluster.as_deref(),
+        _ => None,
     }
 }
 

@@ -34,7 +34,8 @@ struct Wish<'a> {
 impl CephConfig {
     pub(super) fn plan_mons(&self, facts: &Facts, who: &Who, wished: &Wished<'_>) -> Result<Change, Stop> {
         let shell = self.cluster.shell(facts)?;
-        let mut rows = vec![];
+        let fsid = shell.fsid(facts)?;
+        let mut rows = shell.upgrade_rows(facts)?;
         for (name, _) in wished {
             rows.extend([help_row(&shell, name), key_row(&shell, who, name)]);
             rows.extend(proof::rows(&shell, who, name));
@@ -49,7 +50,6 @@ impl CephConfig {
             rows.push(shell.plain("ceph-mon-dump"));
         }
         shell.need(facts, &rows)?;
-        let fsid = shell.fsid(facts)?;
         shell.no_upgrade(facts)?;
         let tree = self.there(facts, &shell, who)?;
         let wishes = all(wished.iter().map(|(name, value)| {

@@ -112,6 +112,7 @@ impl HostRun {
             undo: false,
             undoes: Vec::new(),
             timeout: None,
+            cluster: None,
         };
         let who = self.state.known.get(&target).and_then(|known| known.who.clone()).unwrap_or_default();
         let prepared = journal.prepare(batch.clone(), Vec::new()).await?;
