@@ -5,7 +5,9 @@ use crate::files::place::known;
 use crate::host::Host;
 use crate::module::{Module, Sample};
 use crate::shape::{Shape, parse_size, size_text};
-use crate::vocabulary::{Change, Claim, Diff, Facts, HostPath, Read, Seen, Step, Stop, all};
+use crate::vocabulary::{
+    Change, Claim, Diff, Effect, Evidence, Facts, HostPath, Read, Seen, Step, Stop, all,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -155,6 +157,14 @@ impl Hugepages {
         let (node, path, count) = pool;
         let Some(now) = facts.value(&path)? else { return Err(self.not_offered(facts, node)) };
         let have: u64 = now.trim().parse().map_err(|_| Stop::failed(format!("{path} holds `{now}`")))?;
+        let on = node.map(|node| format!(" on node {node}")).unwrap_or_default();
+        change.evidence.push(Evidence::told(
+            format!("{count} huge pages of {}{on}", self.size),
+            path.as_str(),
+            (have == count, false),
+            now.trim(),
+            Effect::Now,
+        ));
         if have == count {
             return Ok(());
         }

@@ -4,7 +4,9 @@ use crate::argument::{Scalar, nearest};
 use crate::host::Host;
 use crate::module::{Module, Sample};
 use crate::shape::{CpuList, Shape};
-use crate::vocabulary::{Change, Claim, Diff, Effect, Facts, HostPath, Read, Seen, Step, Stop, glob_matches};
+use crate::vocabulary::{
+    Change, Claim, Diff, Effect, Evidence, Facts, HostPath, Read, Seen, Step, Stop, glob_matches,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -151,7 +153,15 @@ impl Sysfs {
         };
         let shape = self.shape(path, &now);
         check_value(shape, &now, &value, path)?;
-        if shape.alike(&now, &value) {
+        let is_live = shape.alike(&now, &value);
+        change.evidence.push(Evidence::told(
+            format!("{path} is {value}"),
+            path.as_str(),
+            (is_live, false),
+            &*now,
+            Effect::Now,
+        ));
+        if is_live {
             return effective(facts, path, shape, &value, change);
         }
         let claim = Claim::new("sysfs", path.as_str().trim_start_matches("/sys/").trim_start_matches('/'));

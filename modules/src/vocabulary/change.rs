@@ -24,6 +24,19 @@ pub enum Effect {
     CreationOnly,
 }
 
+impl Effect {
+    /// What is still to come before it is felt, in words.
+    pub fn owed_words(self) -> &'static str {
+        match self {
+            Self::Now => "at once",
+            Self::DaemonRestart => "after a restart of the daemon",
+            Self::GuestPowerCycle => "after a power cycle of the guest",
+            Self::HostReboot => "after a reboot",
+            Self::CreationOnly => "when it is made anew",
+        }
+    }
+}
+
 /// An idempotent act that states call for; done once, after the states, in this order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

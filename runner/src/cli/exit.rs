@@ -53,12 +53,12 @@ Exit codes:
    5  stale: what was planned no longer fits what is there; nothing was written
    6  not everything could be taken back
    7  rolled back: the whole run was undone
-   8  verify: drift was found
+   8  verify: drift was found; evidence: something is absent
    9  held: the run waits for a person
   10  with --detailed-exitcode: changes are planned
   11  a regression was found and stands
   12  not decided: the gate, or verify, could not tell
-  13  staged: written, and felt only after what is owed
+  13  staged: written, and felt only after what is owed; evidence: something is not live yet
   14  a gate is refused in the plan
   15  another run holds a host, or left it open
   16  declined: a person said no, or nobody could be asked";

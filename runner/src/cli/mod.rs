@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand.
 mod apply;
 mod doc;
+mod evidence;
 mod exit;
 mod gather;
 mod inventory;
@@ -44,6 +45,8 @@ enum Command {
     Apply(apply::Apply),
     /// Tell what has drifted from a playbook; change nothing
     Verify(verify::Verify),
+    /// Tell whether what a playbook asks for is felt, and by what proof; change nothing
+    Evidence(evidence::Evidence),
     /// Run one module on some hosts, without a playbook
     Run(run::Run),
     /// Take back what a run changed
@@ -88,6 +91,7 @@ pub fn main() -> ExitCode {
         Command::Plan(plan) => plan.run(),
         Command::Apply(apply) => apply.run(),
         Command::Verify(verify) => verify.run(),
+        Command::Evidence(evidence) => evidence.run(),
         Command::Run(run) => run.run(),
         Command::Undo(undo) => undo.run(),
         Command::Resume(resume) => resume.run(),

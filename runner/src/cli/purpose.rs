@@ -3,7 +3,7 @@ use super::exit::Exit;
 use super::options::typed;
 use super::play::Play;
 use super::term;
-use super::{apply, plan, run, verify};
+use super::{apply, evidence, plan, run, verify};
 use std::sync::Arc;
 use tunerun::engine::run::{HostError, HostRun, Review};
 use tunerun::engine::walk::{Scene, Walked};
@@ -21,6 +21,8 @@ pub enum Purpose {
     Save(plan::Saving),
     /// It must be empty.
     Verify,
+    /// What its tasks prove is told.
+    Evidence,
     /// It was reviewed before, and must be the same.
     Apply(Arc<Saved>, String),
 }
@@ -55,7 +57,7 @@ impl Purpose {
 impl Play {
     /// Whether anything is changed in the end.
     pub(super) fn acts(&self) -> bool {
-        !self.check && !matches!(self.purpose, Purpose::Save(_) | Purpose::Verify)
+        !self.check && !matches!(self.purpose, Purpose::Save(_) | Purpose::Verify | Purpose::Evidence)
     }
 
     /// Shows and judges the plans. Gives those that are applied, or how the command ends.
@@ -78,6 +80,7 @@ impl Play {
             },
             Purpose::Save(saving) => Err(plan::shown(self, saving, &planned, unreachable, made_from)),
             Purpose::Verify => Err(verify::told(&planned, unreachable)),
+            Purpose::Evidence => Err(evidence::told(&planned, unreachable)),
             Purpose::Apply(saved, _) => apply::judged(self, scene, saved, planned, unreachable, made_from),
         }
     }

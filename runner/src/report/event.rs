@@ -75,6 +75,8 @@ pub enum Event {
         tally: Option<Tally>,
         /// Activations that are owed.
         owed: Vec<String>,
+        /// What is written and not felt yet, and what makes it felt.
+        not_live: Vec<String>,
     },
 }
 

@@ -3,6 +3,7 @@
 pub mod diagnostic;
 pub mod drift;
 pub mod event;
+pub mod evidence;
 pub mod manual;
 pub mod paint;
 pub mod plan;

@@ -7,13 +7,23 @@ use crate::journal::HostEnd;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+/// A host's part that is over.
+#[derive(Debug)]
+struct Ended {
+    host: String,
+    end: HostEnd,
+    counts: Counts,
+    owed: Vec<String>,
+    not_live: Vec<String>,
+}
+
 /// What a run looks like so far.
 #[derive(Debug, Default)]
 pub struct Terminal {
     paint: Paint,
     order: Vec<String>,
     tasks: BTreeMap<String, BTreeMap<u8, Vec<String>>>,
-    ends: Vec<(String, HostEnd, Counts, u64, Vec<String>)>,
+    ends: Vec<Ended>,
 }
 
 impl Terminal {
@@ -54,9 +64,9 @@ impl Terminal {
                 }
                 Some(text)
             }
-            Event::HostEnded { host, end, counts, tally, owed } => {
-                let trips = tally.as_ref().map_or(0, |tally| tally.round_trips);
-                self.ends.push((host.clone(), *end, *counts, trips, owed.clone()));
+            Event::HostEnded { host, end, counts, tally: _, owed, not_live } => {
+                let (host, owed, not_live) = (host.clone(), owed.clone(), not_live.clone());
+                self.ends.push(Ended { host, end: *end, counts: *counts, owed, not_live });
                 None
             }
         }
@@ -77,10 +87,11 @@ impl Terminal {
             }
         }
         let mut classes: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-        for (host, end, counts, _, owed) in &self.ends {
+        for Ended { host, end, counts, owed, not_live } in &self.ends {
             let owed = if owed.is_empty() { String::new() } else { format!("; owed: {}", owed.join(", ")) };
+            let not_live = applied_not_live(not_live);
             let text = format!(
-                "{}: {} ok, {} changed, {} left out, {} failed{owed}",
+                "{}: {} ok, {} changed, {} left out, {} failed{owed}{not_live}",
                 end_words(*end),
                 counts.same + counts.ignored,
                 counts.changed,
@@ -116,6 +127,20 @@ impl Terminal {
             many => format!("{word} on {many} hosts"),
         }
     }
+}
+
+/// How many settings that are not felt yet are named; of more the number is told.
+const NAMED: usize = 3;
+
+fn applied_not_live(settings: &[String]) -> String {
+    if settings.is_empty() {
+        return String::new();
+    }
+    let mut words = settings.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    if settings.len() > NAMED {
+        let _ = write!(words, " and {} more, which `tunerun evidence` lists", settings.len() - NAMED);
+    }
+    format!("; applied, not live: {words}")
 }
 
 fn rank(end: TaskEnd) -> u8 {

@@ -12,8 +12,8 @@ use super::wishes::Said;
 use super::writing::{self, Hindrance, Shown, Written};
 use super::{KernelArgs, grub};
 use crate::vocabulary::{
-    Activation, Change, Claim, Content, Diff, Effect, Facts, HostPath, Image, Mark, Meta, Read, Risk,
-    RiskName, Row, Step, Stop,
+    Activation, Change, Claim, Content, Diff, Effect, Evidence, Facts, HostPath, Image, Mark, Meta, Read,
+    Risk, RiskName, Row, Step, Stop,
 };
 use crate::vocabulary::{Owner, Token as ShownToken};
 
@@ -69,6 +69,7 @@ fn change(
         let names: Vec<&str> = waiting.iter().map(|standing| standing.arg.as_str()).collect();
         notes.push(format!("a reboot is needed before this is live: {}", names.join(", ")));
     }
+    let evidence = standings.iter().map(|standing| evidence(standing, !changes)).collect();
     let risks = lints::weakening(&wanted)
         .into_iter()
         .filter(|_| changes)
@@ -87,8 +88,17 @@ fn change(
         risks: risks.collect(),
         diff: written.shown.iter().map(tokens).collect(),
         notes,
+        evidence,
         ..Change::default()
     })
+}
+
+/// The running kernel's command line is the proof, not the files.
+fn evidence(standing: &Standing, written: bool) -> Evidence {
+    let what = if standing.wanted { "the kernel runs with" } else { "the kernel runs without" };
+    let seen = standing.running.clone().unwrap_or_else(|| "not on it".to_owned());
+    let stands = (standing.live, written);
+    Evidence::told(format!("{what} {}", standing.arg), "/proc/cmdline", stands, seen, Effect::HostReboot)
 }
 
 fn layout_name(layout: &Layout) -> &'static str {

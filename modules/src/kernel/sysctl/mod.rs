@@ -12,7 +12,7 @@ use crate::host::Host;
 use crate::module::{Module, Sample};
 use crate::shape::Shape;
 use crate::vocabulary::{
-    Act, Back, Change, Claim, Diff, Effect, Facts, HostPath, Read, Seen, Step, Stop, all, coupled,
+    Act, Back, Change, Claim, Diff, Effect, Evidence, Facts, HostPath, Read, Seen, Step, Stop, all, coupled,
 };
 use name::Key;
 use order::{Order, Place};
@@ -140,7 +140,16 @@ impl Sysctl {
             change.effect = Effect::HostReboot;
             return Ok(());
         };
-        if Shape::Words.alike(&now, value) {
+        let is_live = Shape::Words.alike(&now, value);
+        let is_written = change.steps.is_empty() && !self.sysctl_set;
+        change.evidence.push(Evidence::told(
+            format!("{} is {value}", key.dotted()),
+            path.as_str(),
+            (is_live, is_written),
+            &*now,
+            Effect::HostReboot,
+        ));
+        if is_live {
             return Ok(());
         }
         if !self.reload && !self.sysctl_set {

@@ -4,10 +4,11 @@ use crate::diagnostic::Diagnostic;
 use crate::engine::batch::{Batch, Verdict};
 use crate::engine::target::{Acting, Target};
 use crate::engine::undo::activation_step;
+use crate::engine::walk::Told;
 use crate::journal::{HostEnd, Journal, JournalError, Record};
 use crate::report::event::Event;
 use modules::fold::fold;
-use modules::vocabulary::{Act, Activation, Back, Read, Step, TaskId};
+use modules::vocabulary::{Act, Activation, Back, Read, Standing, Step, TaskId};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -29,7 +30,9 @@ impl HostRun {
         let why = (end != HostEnd::Proven).then(|| "see the events above".to_owned());
         let tally = self.links.tally(&self.state.name).await;
         journal.note(Record::HostEnded { host: self.state.name.clone(), end, why, tally })?;
-        self.tell(Event::HostEnded { host: self.state.name.clone(), end, counts: self.counts, tally, owed });
+        let not_live = std::mem::take(&mut self.not_live);
+        let (host, counts) = (self.state.name.clone(), self.counts);
+        self.tell(Event::HostEnded { host, end, counts, tally, owed, not_live });
         Ok(end)
     }
 
@@ -149,6 +152,15 @@ impl HostRun {
         }
         Ok(fine)
     }
+}
+
+/// What is written and not felt yet, in words.
+pub(super) fn not_live(told: &[Told]) -> Vec<String> {
+    let words = |told: &Told| match &told.evidence.standing {
+        Standing::Owed { until, .. } => Some(format!("{} ({})", told.evidence.what, until.owed_words())),
+        _ => None,
+    };
+    told.iter().filter_map(words).collect()
 }
 
 /// An activation as people call it.

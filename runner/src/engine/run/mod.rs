@@ -97,6 +97,8 @@ pub struct HostRun {
     told: HashSet<String>,
     past: HashMap<Target, Vec<Past>>,
     owed: BTreeSet<Activation>,
+    /// What is written and not felt, as the last whole walk has told.
+    not_live: Vec<String>,
     recorded: HashSet<String>,
     greeted: bool,
 }
@@ -126,6 +128,7 @@ impl HostRun {
             told: HashSet::new(),
             past: HashMap::new(),
             owed: BTreeSet::new(),
+            not_live: Vec::new(),
             recorded: HashSet::new(),
             greeted: false,
         }
@@ -151,7 +154,10 @@ impl HostRun {
                 false => self.look_all(walked.wanted.clone()).await,
             };
             match looked {
-                Ok(()) if settled => return Ok(walked),
+                Ok(()) if settled => {
+                    self.not_live = end::not_live(&walked.told);
+                    return Ok(walked);
+                }
                 Ok(()) => rounds += 1,
                 // Another host reaches the cluster as well: the walk chooses it.
                 Err((target, error)) if self.passes_over(&target, &error) => {}

@@ -95,7 +95,11 @@ impl Walker<'_> {
         for (number, one) in kept.iter().enumerate() {
             let facts: &Facts = self.facts.get(&one.target).unwrap_or_else(|| empty());
             let change = match one.planner.plan(facts) {
-                Ok(change) => change,
+                Ok(mut change) => {
+                    let evidence = std::mem::take(&mut change.evidence);
+                    self.out.tell(&one.target.host, &one.title, one.secret, evidence);
+                    change
+                }
                 Err(Stop::Unread(reads)) => {
                     self.out.want(&one.target, reads);
                     continue;

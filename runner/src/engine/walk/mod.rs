@@ -28,6 +28,6 @@ mod words;
 
 pub use hosts::{Acts, Chosen, Select};
 pub use items::walk;
-pub use outcome::{Key, Planned, Ran, Verdict, Walked, What};
+pub use outcome::{Key, Planned, Ran, Told, Verdict, Walked, What};
 pub use scene::{Asked, Once, Scene};
 pub use scope::{Live, Scope};

@@ -2,7 +2,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::engine::target::Target;
 use crate::source::Span;
-use modules::vocabulary::{Change, Claim, Output, Read};
+use modules::vocabulary::{Change, Claim, Evidence, Output, Read};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
@@ -139,6 +139,17 @@ pub struct Verdict {
     pub failed: bool,
 }
 
+/// Whether what a task asks for is felt.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// The host that was looked at.
+    pub host: String,
+    /// What people call the task.
+    pub title: String,
+    /// The proof.
+    pub evidence: Evidence,
+}
+
 /// What a walk gives.
 #[derive(Debug, Default)]
 pub struct Walked {
@@ -150,6 +161,8 @@ pub struct Walked {
     pub failed: Option<Diagnostic>,
     /// Where the run is proven at its end: what is not as a task asked for.
     pub unproven: Vec<Diagnostic>,
+    /// Whether what tasks ask for is felt, in their order.
+    pub told: Vec<Told>,
 }
 
 impl Walked {
@@ -161,5 +174,17 @@ impl Walked {
                 wanted.push(read);
             }
         }
+    }
+
+    /// Adds what a task proves. Of secret ones nothing is told.
+    pub(super) fn tell(&mut self, host: &str, title: &str, secret: bool, evidence: Vec<Evidence>) {
+        if secret {
+            return;
+        }
+        self.told.extend(evidence.into_iter().map(|evidence| Told {
+            host: host.to_owned(),
+            title: title.to_owned(),
+            evidence,
+        }));
     }
 }
