@@ -67,6 +67,9 @@ impl<'c> Bed<'c> {
             .current_dir(&self.dir)
             .env("TUNERUN_RUNS", self.dir.join("runs"))
             .env("NO_COLOR", "1");
+        // Programs that stand in for what this machine lacks.
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{}:{path}", self.dir.join("bin").display()));
         let output = command.stdin(Stdio::null()).output().unwrap();
         let fsid = self.cluster.fsid();
         let shown = |bytes: &[u8]| {

@@ -161,3 +161,33 @@ fn a_ceph_conf_is_edited_on_every_host() {
     bed.again().ended(0);
     assert_eq!(cluster.version(), before, "the mons know nothing of it");
 }
+
+/// What `cephadm shell` does, without a container: it takes its own options and runs the rest.
+const CEPHADM: &str = r#"#!/bin/sh
+[ "$1" = shell ] || exit 9
+shift
+while [ "$1" != -- ]; do
+  case $1 in --config) CEPH_CONF=$2; shift 2 ;; --keyring) shift 2 ;; *) exit 9 ;; esac
+done
+shift
+export CEPH_CONF
+echo "Inferring fsid" >&2
+exec "$@"
+"#;
+
+#[test]
+fn the_container_of_cephadm_is_asked_the_same() {
+    use std::os::unix::fs::PermissionsExt;
+    let Some(cluster) = Cluster::any() else { return };
+    let settings = [("osd", "osd_max_backfills")];
+    cluster.clear(&settings);
+    let bed = Bed::new(&cluster, &[], &["a"], "ceph_by: cephadm");
+    let program = bed.dir.join("bin/cephadm");
+    std::fs::create_dir_all(bed.dir.join("bin")).unwrap();
+    std::fs::write(&program, CEPHADM).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    bed.play("a", "- ceph_config: {who: osd, name: osd_max_backfills, value: 3}\n").ended(0);
+    assert_eq!(cluster.held("osd_max_backfills"), ["3", "3", "3"]);
+    bed.call(&["undo", "last"]).ended(0);
+    assert_eq!(cluster.stored("osd", "osd_max_backfills"), None);
+}

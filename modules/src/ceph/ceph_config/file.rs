@@ -2,10 +2,9 @@
 use super::conf::{Conf, Edited};
 use super::typed::loosely_alike;
 use super::who::Who;
-use super::{CephConfig, Wished, bare, is_secret, shown};
+use super::{CephConfig, Wished, is_secret, shown};
 use crate::files::place;
 use crate::files::text::TextFile;
-use crate::module::Sample;
 use crate::vocabulary::{Change, Claim, Effect, Evidence, Facts, Stop};
 use serde_json::{Map, json};
 
@@ -17,17 +16,7 @@ impl CephConfig {
         who: &Who,
         wished: &Wished<'_>,
     ) -> Result<Change, Stop> {
-        if who.location.is_some() || who.class.is_some() {
-            return Err(Stop::refused("mask", "a ceph.conf knows no masks")
-                .way_out("leave `file` out: the mons' database knows them"));
-        }
-        let path = place::path("file", file)?;
-        facts.need(&place::first_reads(&path))?;
-        let text = TextFile::read(facts, &path).map_err(|stop| stop.blame("file"))?;
-        if text.text.is_empty() && self.state == super::State::Present && facts.node(text.path())?.is_none() {
-            return Err(Stop::refused("file", format!("{} is not there", text.path()))
-                .way_out("a ceph.conf names the mons too: put it there first, by `template` or `copy`"));
-        }
+        let text = self.opened(facts, file, who)?;
         let mut conf = Conf::parse(&text.text);
         let mut change = Change::default();
         let mut results = Map::new();
@@ -71,6 +60,22 @@ impl CephConfig {
         change.result = json!({ "who": who.section, "path": text.path().as_str(), "options": results });
         Ok(change)
     }
+
+    /// The file, which must be there.
+    fn opened(&self, facts: &Facts, file: &str, who: &Who) -> Result<TextFile, Stop> {
+        if who.location.is_some() || who.class.is_some() {
+            return Err(Stop::refused("mask", "a ceph.conf knows no masks")
+                .way_out("leave `file` out: the mons' database knows them"));
+        }
+        let path = place::path("file", file)?;
+        facts.need(&place::first_reads(&path))?;
+        let text = TextFile::read(facts, &path).map_err(|stop| stop.blame("file"))?;
+        if text.text.is_empty() && self.state == super::State::Present && facts.node(text.path())?.is_none() {
+            return Err(Stop::refused("file", format!("{} is not there", text.path()))
+                .way_out("a ceph.conf names the mons too: put it there first, by `template` or `copy`"));
+        }
+        Ok(text)
+    }
 }
 
 fn hide(diff: &mut crate::vocabulary::Diff) {
@@ -88,27 +93,4 @@ fn one_line(name: &str, value: &str) -> Result<String, Stop> {
     }
     let marked = value.contains(['#', ';']) && !value.starts_with(['"', '\'']);
     Ok(if marked { format!("\"{value}\"") } else { value.to_owned() })
-}
-
-pub(super) fn samples() -> Vec<Sample> {
-    let conf = "[global]\n fsid = x\n[osd]\n osd memory target = 4G ; half\n\n[client]\nrbd cache = true";
-    let sample = |about, args| {
-        let host = bare().file("/etc/ceph/ceph.conf", conf);
-        Sample { about, args, host, calls: Vec::new() }
-    };
-    let file = "/etc/ceph/ceph.conf";
-    vec![
-        sample(
-            "a line of a file",
-            json!({ "file": file, "who": "osd", "name": "osd_memory_target", "value": "8G" }),
-        ),
-        sample(
-            "a new section",
-            json!({ "file": file, "who": "osd.3", "options": { "osd_max_backfills": 2 } }),
-        ),
-        sample(
-            "a line goes",
-            json!({ "file": file, "who": "client", "name": "rbd_cache", "state": "absent" }),
-        ),
-    ]
 }

@@ -4,12 +4,12 @@ mod felt;
 mod file;
 mod mons;
 mod proof;
+mod samples;
 mod typed;
 mod who;
 
 use crate::argument::Names;
 use crate::ceph::Cluster;
-use crate::host::Host;
 use crate::module::{Module, Sample, Scope};
 use crate::vocabulary::{Change, Facts, Stop};
 use schemars::JsonSchema;
@@ -213,13 +213,8 @@ impl Module for CephConfig {
     }
 
     fn samples() -> Vec<Sample> {
-        mons::samples().into_iter().chain(file::samples()).collect()
+        samples::stored().into_iter().chain(samples::in_files()).collect()
     }
-}
-
-/// A host that has `ceph` and a ceph.conf.
-fn bare() -> Host {
-    Host::new().file("/usr/bin/ceph", "#!").file("/etc/ceph/ceph.conf", "[global]\nfsid = x\n")
 }
 
 #[cfg(test)]

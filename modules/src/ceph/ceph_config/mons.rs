@@ -3,11 +3,10 @@ use super::felt::{Felt, felt};
 use super::proof::{self, Claimed, grouped};
 use super::typed::{shape, stored};
 use super::who::Who;
-use super::{CephConfig, Wished, bare, shown};
+use super::{CephConfig, Wished, shown};
 use crate::argument::nearest;
 use crate::ceph::answers::{Crush, MonDump, OptionHelp};
 use crate::ceph::cluster::Shell;
-use crate::module::Sample;
 use crate::shape::Shape;
 use crate::vocabulary::{
     Act, Back, Change, Claim, Diff, Effect, Facts, Match, Output, Read, Row, Seen, Spoil, Step, Stop, all,
@@ -15,7 +14,7 @@ use crate::vocabulary::{
 use serde_json::{Map, Value as Json, json};
 
 /// What `ceph` answers for a key that is not there.
-const ENOENT: i32 = 2;
+pub(super) const ENOENT: i32 = 2;
 const TARGET: &str = "osd_memory_target";
 const AUTOTUNE: &str = "osd_memory_target_autotune";
 
@@ -91,12 +90,12 @@ impl CephConfig {
     }
 }
 
-fn help_row(shell: &Shell, name: &str) -> Row {
+pub(super) fn help_row(shell: &Shell, name: &str) -> Row {
     shell.row("ceph-config-help", [name])
 }
 
 /// The narrow look at one option as it is stored.
-fn key_row(shell: &Shell, who: &Who, name: &str) -> Row {
+pub(super) fn key_row(shell: &Shell, who: &Who, name: &str) -> Row {
     shell.row("ceph-config-key-get", [format!("config/{}/{name}", who.text())])
 }
 
@@ -275,87 +274,4 @@ fn not_owned(facts: &Facts, shell: &Shell, who: &Who, wishes: &[Wish<'_>]) -> Re
     .way_out(format!(
         "set `{AUTOTUNE}: false` for the same OSDs in this task's `options`, or leave the target to cephadm"
     )))
-}
-
-/// A cluster on one host in memory, as it answers before and after.
-pub(super) fn samples() -> Vec<Sample> {
-    let cluster = crate::ceph::Cluster { by: Some(crate::ceph::cluster::By::Host), ..Default::default() };
-    let Ok(shell) = cluster.shell(&Facts::default()) else { return Vec::new() };
-    let answer = |text: &str| Seen::Output(Output::ok(text));
-    let none = || Seen::Output(Output { status: ENOENT, stdout: "".into(), stderr: "Error ENOENT: ".into() });
-    let fsid = "6bd1ad0a-49bf-4981-a947-e133752baa00";
-    let help = r#"{"name":"osd_max_backfills","type":"uint","default":1,"daemon_default":"","services":[],"min":"","max":"","can_update_at_runtime":true,"flags":["runtime"]}"#;
-    let tell = |value: &str| {
-        answer(&format!(
-            "osd.0: {{\"osd_max_backfills\":\"{value}\"}}\nosd.1: {{\"osd_max_backfills\":\"{value}\"}}\n"
-        ))
-    };
-    let tree = r#"{"nodes":[{"id":-1,"name":"default","type":"root","children":[-2]},{"id":-2,"name":"h0","type":"host","children":[0,1]},{"id":0,"name":"osd.0","type":"osd","device_class":"ssd"},{"id":1,"name":"osd.1","type":"osd","device_class":"ssd"}],"stray":[]}"#;
-    let Ok(plain) = Who::parse("osd", None) else { return Vec::new() };
-    let Ok(masked) = Who::parse("osd", Some("host:h0/class:ssd")) else { return Vec::new() };
-    let name = "osd_max_backfills";
-    let tell_row = proof::rows(&shell, &plain, name).remove(0);
-    let host = |stored: Seen, daemons: &str| {
-        bare()
-            .answer(shell.plain("ceph-fsid"), answer(&format!("{fsid}\n")))
-            .answer(shell.plain("ceph-orch-status"), none())
-            .answer(shell.plain("ceph-osd-tree"), answer(tree))
-            .answer(help_row(&shell, name), answer(help))
-            .answer(key_row(&shell, &plain, name), stored.clone())
-            .answer(key_row(&shell, &masked, name), stored)
-            .answer(tell_row.clone(), tell(daemons))
-    };
-    let set = |who: &Who, value: &str| {
-        shell.row("ceph-config-set", [who.text(), name.to_owned(), "--".to_owned(), value.to_owned()])
-    };
-    let remove = |who: &Who| shell.row("ceph-config-rm", [who.text(), name.to_owned()]);
-    let left = |who: &Who, stored: Seen, daemons: &str| {
-        vec![(Read::Ask(key_row(&shell, who, name)), stored), (Read::Ask(tell_row.clone()), tell(daemons))]
-    };
-    let calls = |who: &Who| {
-        vec![
-            (set(who, "4"), left(who, answer("4"), "4")),
-            (set(who, "2"), left(who, answer("2"), "2")),
-            (remove(who), left(who, none(), "1")),
-        ]
-    };
-    let sample = |about, args, host, who: &Who| Sample { about, args, host, calls: calls(who) };
-    vec![
-        sample(
-            "an option is set",
-            json!({ "who": "osd", "name": name, "value": 4 }),
-            host(none(), "1"),
-            &plain,
-        ),
-        sample(
-            "another value",
-            json!({ "who": "osd", "name": "osd max-backfills", "value": "4" }),
-            host(answer("2"), "2"),
-            &plain,
-        ),
-        sample(
-            "as it is already",
-            json!({ "who": "osd", "options": { name: 2 } }),
-            host(answer("2"), "2"),
-            &plain,
-        ),
-        sample(
-            "removed",
-            json!({ "who": "osd", "name": name, "state": "absent" }),
-            host(answer("2"), "2"),
-            &plain,
-        ),
-        sample(
-            "a mask",
-            json!({ "who": "osd", "mask": "class:ssd/host:h0", "name": name, "value": 4 }),
-            host(none(), "1"),
-            &masked,
-        ),
-        sample(
-            "another cluster answers",
-            json!({ "who": "osd", "name": name, "value": 4, "cluster": { "fsid": "00000000-0000-0000-0000-000000000000" } }),
-            host(none(), "1"),
-            &plain,
-        ),
-    ]
 }

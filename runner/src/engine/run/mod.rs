@@ -167,6 +167,13 @@ impl HostRun {
         Err(HostError::Unsettled)
     }
 
+    /// As [`HostRun::plan`], while things are done: a host that looks does not leave others waiting in vain.
+    async fn plan_on(&mut self, last: usize) -> Result<Walked, HostError> {
+        let scene = Arc::clone(&self.scene);
+        let _acts = scene.acts();
+        self.plan(last).await
+    }
+
     async fn look_all(&mut self, wanted: BTreeMap<Target, Vec<Read>>) -> Result<(), (Target, HostError)> {
         for (target, reads) in wanted {
             self.look(&target, reads).await.map_err(|error| (target, error))?;
@@ -231,6 +238,14 @@ impl HostRun {
         Ok(())
     }
 
+    /// Whether a host that leads to a cluster cannot be reached any more; then the next one counts.
+    async fn is_gone(&self, target: &Target) -> bool {
+        match self.links.carrier(&self.scene, target).await {
+            Ok(_) => false,
+            Err(error) => self.passes_over(target, &HostError::Unreachable(error)),
+        }
+    }
+
     /// Tells other hosts what was seen where they may look too.
     fn publish(&self, target: &Target) {
         if let Some(known) = self.state.known.get(target)
@@ -257,12 +272,7 @@ impl HostRun {
     async fn applied(&mut self, journal: &Journal, last: usize) -> Result<Option<HostEnd>, JournalError> {
         let mut applied: Option<Applied> = None;
         loop {
-            let planned = {
-                let scene = Arc::clone(&self.scene);
-                let _acts = scene.acts();
-                self.plan(last).await
-            };
-            let walked = match planned {
+            let walked = match self.plan_on(last).await {
                 Ok(walked) => walked,
                 Err(HostError::Journal(error)) => return Err(error),
                 Err(error) => return self.broken(journal, &error, applied.is_some()).await.map(Some),
@@ -303,6 +313,8 @@ impl HostRun {
                         return Ok(Some(HostEnd::Failed));
                     }
                 }
+                // The way to a cluster may be gone since it was planned: nothing was sent yet.
+                Next::Batch(group) if group.cluster.is_some() && self.is_gone(&group.target).await => {}
                 Next::Batch(group) => {
                     if let Some((at, problem)) = self.unreviewed(&walked.planned, &group.members) {
                         self.tell_rest(&walked.planned, at);

@@ -191,7 +191,7 @@ impl Walker<'_> {
             let clusters = self.scene.clusters();
             things.iter().map(|thing| clusters.holders.get(thing).cloned()).collect()
         };
-        let gone = |holder: &Holder| !holder.done && self.scene.has_left(&holder.host);
+        let gone = |holder: &Holder| !holder.done && self.scene.is_through(&holder.host, holder.rank.0);
         let holders = holders.filter(|holders| !holders.iter().any(gone));
         let Some(holders) = holders else {
             self.state.shares.remove(&frame.key);
@@ -224,48 +224,16 @@ impl Walker<'_> {
 
     /// A change of a cluster: this host's own, or that of another one. None where it is its own.
     pub(super) fn divided(&mut self, frame: &Frame<'_>, change: &Change) -> Option<Inst> {
-        let fsid = change.cluster.clone().filter(|_| !change.steps.is_empty())?;
+        let fsid = change.cluster.clone()?;
+        if change.steps.is_empty() {
+            // All is so already: whoever shares the change sees that as well.
+            let own = |holder: &Holder| holder.host == self.state.name && holder.key == frame.key;
+            self.scene.clusters().holders.retain(|_, holder| holder.done || !own(holder));
+            return None;
+        }
         let own = self.holders(frame, change);
         let things: Vec<Thing> = own.iter().map(|(claim, _)| (fsid.clone(), claim.clone())).collect();
-        let mut others: Vec<Holder> = Vec::new();
-        let mut fight = None;
-        let mut crosses = false;
-        {
-            let mut clusters = self.scene.clusters();
-            let mine = |other: &Holder| other.host == self.state.name && other.key == frame.key;
-            clusters.fights.retain(|thing, other| !(mine(other) && things.contains(thing)));
-            for ((thing, (_, holder)), step) in things.iter().zip(&own).zip(&change.steps) {
-                let held = clusters.holders.get(thing);
-                let held = held.filter(|held| held.host != holder.host);
-                let held = held.filter(|held| held.done || !self.scene.has_left(&held.host));
-                match held {
-                    Some(held) if !held.asks_as(step) => {
-                        fight = Some((held.clone(), thing.clone()));
-                        clusters.fights.insert(thing.clone(), holder.clone());
-                        crosses = true;
-                    }
-                    Some(held) if held.done => {}
-                    Some(held) if held.rank < holder.rank || self.scene.acts_now() => {
-                        others.push(held.clone())
-                    }
-                    Some(_) => crosses = true,
-                    None => {}
-                }
-                let other = clusters.fights.get(thing).filter(|other| other.host != holder.host);
-                if let Some(other) = other.filter(|other| !other.asks_as(step)) {
-                    fight.get_or_insert_with(|| (other.clone(), thing.clone()));
-                }
-            }
-            if fight.is_none() && others.is_empty() {
-                clusters
-                    .holders
-                    .extend(things.iter().cloned().zip(own.into_iter().map(|(_, holder)| holder)));
-            }
-        }
-        if crosses {
-            // The other host may be planned already and must hear of it.
-            self.scene.shared.roll.cross();
-        }
+        let (fight, others) = self.weighed(frame, change, &things, own);
         if let Some((held, thing)) = fight {
             return Some(self.unequal(frame, &held, &thing));
         }
@@ -278,6 +246,50 @@ impl Walker<'_> {
         }
         // Where only parts are shared, each of the two plans shows what it asks for.
         (others.len() == change.steps.len()).then(|| self.shared(frame, &holder.clone(), &fsid))
+    }
+
+    /// Who holds the things of a change: another host that asks for another value, and those that ask for the same
+    /// before this one. Where there are none of either, this host holds them.
+    fn weighed(
+        &self,
+        frame: &Frame<'_>,
+        change: &Change,
+        things: &[Thing],
+        own: Vec<(Claim, Holder)>,
+    ) -> (Option<(Holder, Thing)>, Vec<Holder>) {
+        let (mut fight, mut others, mut crosses) = (None, Vec::new(), false);
+        let mut clusters = self.scene.clusters();
+        let mine = |other: &Holder| other.host == self.state.name && other.key == frame.key;
+        clusters.fights.retain(|thing, other| !(mine(other) && things.contains(thing)));
+        for ((thing, (_, holder)), step) in things.iter().zip(&own).zip(&change.steps) {
+            let held = clusters.holders.get(thing);
+            let held = held.filter(|held| held.host != holder.host);
+            let held = held.filter(|held| held.done || !self.scene.is_through(&held.host, held.rank.0));
+            match held.cloned() {
+                Some(held) if !held.asks_as(step) => {
+                    fight = Some((held, thing.clone()));
+                    clusters.fights.insert(thing.clone(), holder.clone());
+                    crosses = true;
+                }
+                Some(held) if held.done => {}
+                Some(held) if held.rank < holder.rank || self.scene.acts_now() => others.push(held),
+                Some(_) => crosses = true,
+                None => {}
+            }
+            let other = clusters.fights.get(thing).filter(|other| other.host != holder.host);
+            if let Some(other) = other.filter(|other| !other.asks_as(step)) {
+                fight = fight.or_else(|| Some((other.clone(), thing.clone())));
+            }
+        }
+        if fight.is_none() && others.is_empty() {
+            let own = own.into_iter().map(|(_, holder)| holder);
+            clusters.holders.extend(things.iter().cloned().zip(own));
+        }
+        if crosses {
+            // The other host may be planned already and must hear of it.
+            self.scene.shared.roll.cross();
+        }
+        (fight, others)
     }
 
     fn holders(&self, frame: &Frame<'_>, change: &Change) -> Vec<(Claim, Holder)> {
