@@ -218,6 +218,8 @@ impl Walker<'_> {
         result.insert("changed".to_owned(), json!(true));
         result.insert("failed".to_owned(), json!(false));
         let result = Json::Object(result);
+        // A command that only reads may not look before the change is made.
+        self.changes = true;
         self.planned_in(frame, What::Same { result: result.clone(), notes: vec![note] });
         Inst { secret: frame.secret, ..Inst::known(result, true) }
     }
