@@ -166,7 +166,9 @@ impl Wish<'_> {
             shell.row("ceph-config-set", words)
         };
         let remove = || shell.row("ceph-config-rm", [who.clone(), name.to_owned()]);
+        let look = Read::Ask(key_row(shell, self.who, name));
         let mut spoils = vec![
+            Spoil::Read(look.clone()),
             Spoil::Answers("ceph-config-dump".to_owned()),
             Spoil::Answers("ceph-config-show".to_owned()),
         ];
@@ -180,7 +182,6 @@ impl Wish<'_> {
         };
         let back = self.now.as_deref().map_or_else(remove, set);
         let back = Back::Exactly(Act::Call { row: back, spoils: spoils.clone() });
-        let look = Read::Ask(key_row(shell, self.who, name));
         let claim = Claim::new("ceph", &format!("{fsid}/config/{who}/{name}"));
         change.steps.push(Step::call_seen(claim, row, spoils, (look, self.seen.clone(), after), back));
         let shown = |value: &Option<String>| value.as_deref().map(|value| shown(name, value));

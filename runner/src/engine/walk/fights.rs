@@ -9,7 +9,8 @@ use modules::Planner;
 use modules::vocabulary::{Claim, Facts, Match, Step, Stop, TaskId};
 
 /// Modules that Ansible does not have: with them a fight is an error, under Ansible's names a note.
-const OWN: [&str; 7] = ["ceph_config", "hugepages", "kernel_args", "manual", "package_hold", "sysfs", "systemd_unit"];
+const OWN: [&str; 7] =
+    ["ceph_config", "hugepages", "kernel_args", "manual", "package_hold", "sysfs", "systemd_unit"];
 
 /// A task that asked for a state.
 pub(super) struct Kept {
