@@ -21,6 +21,7 @@ mod trial;
 
 // The modules, room by room.
 mod block;
+pub mod ceph;
 mod commands;
 mod cpu;
 mod files;
@@ -47,6 +48,7 @@ pub const ALL: &[Entry] = &[
     Entry::of::<packages::Apt>(),
     Entry::of::<files::Blockinfile>(),
     Entry::of::<network::BridgeTap>(),
+    Entry::of::<ceph::CephConfig>(),
     Entry::of::<commands::Command>(),
     Entry::of::<files::Copy>(),
     Entry::of::<cpu::CpuAffinity>(),

@@ -273,6 +273,9 @@ pub struct Change {
     /// The states to reach; empty where nothing is to be done.
     #[serde(default)]
     pub steps: Vec<Step>,
+    /// The cluster that it changes, by its fsid; none for a change of the host itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<String>,
     /// The step whose program's answer becomes the result: `rc`, `stdout`, `stderr` and their lines.
     #[serde(default)]
     pub answer: Option<usize>,

@@ -129,10 +129,11 @@ fn text(journaled: &Journaled) -> String {
                 let what = if batch.undo { "way back prepared" } else { "prepared" };
                 let _ = writeln!(
                     out,
-                    "{at} {} batch {} {what}: {}",
+                    "{at} {} batch {} {what}: {}{}",
                     batch.host,
                     batch.number,
-                    counted(batch.steps.len(), "step")
+                    counted(batch.steps.len(), "step"),
+                    batch.cluster.as_ref().map(|fsid| format!(" on cluster {fsid}")).unwrap_or_default()
                 );
                 for (_, title) in tasks {
                     let _ = writeln!(out, "    {title}");

@@ -99,6 +99,7 @@ pub async fn apply_all(
     host: &(dyn Fn(HostId) -> HostRun + Sync),
 ) -> Applying {
     let mut applying = Applying::default();
+    scene.begin_acting();
     let mut waiting: Waiting = planned
         .into_iter()
         .map(|(run, walked)| {

@@ -66,6 +66,8 @@ pub struct Group {
     pub timeout: Option<u64>,
     /// How long the host waits for a new connection before it takes the batch back by itself, in seconds.
     pub dead_man: Option<u32>,
+    /// The cluster that they change, by its fsid.
+    pub cluster: Option<String>,
     /// Whether every later task is decided and asks for nothing.
     pub last: bool,
 }
@@ -90,7 +92,8 @@ pub fn next(planned: &[Planned]) -> Next {
                 // A boot breaks the link: nothing else shares its batch.
                 let boots = matches!(change.wait.as_ref().map(|wait| &wait.goal), Some(Goal::Boot { .. }));
                 let joins = first
-                    .is_none_or(|first| !boots && first.target == task.target && first.fence == task.fence);
+                    .is_none_or(|first| !boots && first.target == task.target && first.fence == task.fence)
+                    && first.is_none_or(|first| cluster(first) == change.cluster.as_deref());
                 // What may cut the link goes alone, so that nothing else goes back with it.
                 let joins = joins && first.is_none_or(|first| dead_man(first) == dead_man(task));
                 if !joins || (task.delay.is_some() && first.is_some()) {
@@ -169,10 +172,19 @@ fn group(planned: &[Planned], members: Vec<usize>, end: usize) -> Group {
             What::Change(change) => change.wait.clone(),
             _ => None,
         },
+        cluster: cluster(first).map(str::to_owned),
         timeout: members.iter().filter_map(|member| planned[*member].timeout).max(),
         dead_man: dead_man(first),
         last: rest && !planned[*members.last().unwrap_or(&0)].ends_batch,
         members,
+    }
+}
+
+/// The cluster that a task changes.
+fn cluster(task: &Planned) -> Option<&str> {
+    match &task.what {
+        What::Change(change) => change.cluster.as_deref(),
+        _ => None,
     }
 }
 

@@ -134,6 +134,9 @@ pub struct Part {
     /// The host that it acts on, where that is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
+    /// The cluster that it changes, by its fsid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<String>,
     /// What it comes to.
     #[serde(flatten)]
     pub what: Asks,

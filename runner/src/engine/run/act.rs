@@ -120,6 +120,7 @@ impl HostRun {
                 undoes: Vec::new(),
                 timeout: group.timeout,
                 dead_man: group.dead_man,
+                cluster: group.cluster.clone(),
             }
         };
         parts.into_iter().enumerate().map(batch).collect()
@@ -194,9 +195,9 @@ impl HostRun {
     }
 
     pub(super) fn number(&mut self, host: &str) -> u32 {
-        let number = self.state.batches.entry(host.to_owned()).or_insert(0);
-        *number += 1;
-        *number
+        let number = self.scene.number_batches(host, 1);
+        self.state.batches.insert(host.to_owned(), number);
+        number
     }
 
     pub(super) async fn record_host(
@@ -231,11 +232,15 @@ impl HostRun {
 
     /// Forgets what the acts may have changed, and takes what was seen afterwards.
     pub(super) fn learn(&mut self, target: &Target, batch: &Batch, report: &BatchReport) {
+        let acts: Vec<Act> = batch.steps.iter().map(|folded| folded.step.act.clone()).collect();
         for (other, known) in &mut self.state.known {
-            if other.host == target.host {
-                let acts = || batch.steps.iter().map(|folded| &folded.step.act);
-                Arc::make_mut(&mut known.seen).retain(|read, _| !acts().any(|act| touches(act, read)));
+            // What was asked of a cluster is the same whichever host asked.
+            if other.host == target.host || batch.cluster.is_some() {
+                known.forget(|read| acts.iter().any(|act| touches(act, read)));
             }
+        }
+        if batch.cluster.is_some() || target.host != self.state.name {
+            self.scene.tell_done(&self.state.name, &target.host, batch.cluster.is_some(), acts);
         }
         if let Some(known) = self.state.known.get_mut(target) {
             known.learn(report.seen.clone());

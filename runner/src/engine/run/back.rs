@@ -8,6 +8,9 @@ use crate::engine::undo::Past;
 use crate::journal::{HostEnd, Journal, JournalError};
 use crate::report::event::Event;
 
+/// How many batches one undo may take at most.
+const MOST: u32 = 100;
+
 impl HostRun {
     /// A batch that failed is taken back at once.
     pub(super) async fn take_back(
@@ -69,7 +72,7 @@ impl HostRun {
             acting: &target.user,
             past,
             cut_off: &cut_off,
-            number: self.state.batches.get(&target.host).copied().unwrap_or_default(),
+            number: self.scene.number_batches(&target.host, MOST) - MOST,
             force: &[],
             pending: &[],
         };

@@ -132,6 +132,7 @@ impl HostRun {
             undoes: Vec::new(),
             timeout: None,
             dead_man: None,
+            cluster: None,
         };
         let who = self.state.known.get(&target).and_then(|known| known.who.clone()).unwrap_or_default();
         let prepared = journal.prepare(batch.clone(), Vec::new()).await?;

@@ -23,7 +23,7 @@ use crate::diagnostic::Diagnostic;
 use crate::journal::{HostEnd, Journal, JournalError};
 use crate::report::event::{Counts, Event, TaskEnd};
 use modules::vocabulary::{Activation, Read};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// How often a host may be looked at before its plan must be complete.
@@ -193,27 +193,61 @@ impl HostRun {
     /// # Errors
     /// [`HostError`].
     pub async fn plan(&mut self, last: usize) -> Result<Walked, HostError> {
-        for _ in 0..ROUNDS {
+        let mut rounds = 0;
+        while rounds < ROUNDS {
+            self.scene.hear(&self.state.name, &mut self.state.heard, &mut self.state.known);
             let walked = walk(&self.scene, &mut self.state, last);
-            if walked.wanted.values().all(Vec::is_empty) {
-                self.meet(&walked).await?;
-                self.not_live = end::not_live(&walked.told);
-                return Ok(walked);
-            }
-            for (target, reads) in walked.wanted {
-                self.look(&target, reads).await?;
+            let settled = walked.wanted.values().all(Vec::is_empty);
+            let looked = match settled {
+                true => self.meet(&walked).await,
+                false => self.look_all(walked.wanted.clone()).await,
+            };
+            match looked {
+                Ok(()) if settled => {
+                    self.not_live = end::not_live(&walked.told);
+                    return Ok(walked);
+                }
+                Ok(()) => rounds += 1,
+                // Another host reaches the cluster as well: the walk chooses it.
+                Err((target, error)) if self.passes_over(&target, &error) => {}
+                Err((_, error)) => return Err(error),
             }
         }
         Err(HostError::Unsettled)
     }
 
+    /// As [`HostRun::plan`], while things are done: a host that looks does not leave others waiting in vain.
+    async fn plan_on(&mut self, last: usize) -> Result<Walked, HostError> {
+        let scene = Arc::clone(&self.scene);
+        let _acts = scene.acts();
+        self.plan(last).await
+    }
+
+    async fn look_all(&mut self, wanted: BTreeMap<Target, Vec<Read>>) -> Result<(), (Target, HostError)> {
+        for (target, reads) in wanted {
+            self.look(&target, reads).await.map_err(|error| (target, error))?;
+        }
+        Ok(())
+    }
+
+    /// Whether a host that cannot be reached is only one of those that lead to a cluster.
+    fn passes_over(&self, target: &Target, error: &HostError) -> bool {
+        let passed = error.is_unreachable()
+            && target.host != self.state.name
+            && self.state.vias.contains(&target.host);
+        if passed {
+            self.scene.pass_over(&target.host);
+        }
+        passed
+    }
+
     /// Whoever is acted on was met before, though nothing had to be read: who acts there, and which runs are open.
-    async fn meet(&mut self, walked: &Walked) -> Result<(), HostError> {
+    async fn meet(&mut self, walked: &Walked) -> Result<(), (Target, HostError)> {
         let acts = walked.planned.iter().filter(|task| matches!(task.what, What::Change(_)));
         let targets: BTreeSet<&Target> = acts.map(|task| &task.target).collect();
         for target in targets {
             if self.state.known.get(target).is_none_or(|known| known.who.is_none()) {
-                self.look(target, Vec::new()).await?;
+                self.look(target, Vec::new()).await.map_err(|error| (target.clone(), error))?;
             }
         }
         Ok(())
@@ -223,10 +257,7 @@ impl HostRun {
         let own = target.host == self.state.name;
         // What another host has looked up of a third one is not looked up again.
         let _turn = if own { None } else { Some(self.links.turn(&target.host).await) };
-        if !own
-            && target.user == Acting::Login
-            && let Some(shared) = self.scene.known(&target.host)
-        {
+        if !own && let Some(shared) = self.scene.known(target) {
             let known = self.state.known.entry(target.clone()).or_default();
             known.who = known.who.take().or(shared.who);
             known.machine = known.machine.take().or(shared.machine);
@@ -242,24 +273,37 @@ impl HostRun {
         if known.who.is_some() {
             let seen = carrier.look(&reads).await.map_err(HostError::Carrier)?;
             known.learn(seen);
-            if target.user == Acting::Login {
-                self.scene.tell_known(&target.host, known);
-            }
+            self.publish(target);
             return Ok(());
         }
         let (greeting, seen) = carrier.greet(&reads).await.map_err(HostError::Carrier)?;
         known.who = Some(greeting.who);
         known.machine = greeting.machine;
         known.learn(seen);
-        if target.user == Acting::Login {
-            self.scene.tell_known(&target.host, known);
-        }
+        self.publish(target);
         self.greeted = true;
-        if target.host == self.state.name {
+        if target.host == self.state.name || self.state.vias.contains(&target.host) {
             self.open_runs.extend(greeting.open_runs);
             self.held = self.held.take().or(greeting.held);
         }
         Ok(())
+    }
+
+    /// Whether a host that leads to a cluster cannot be reached any more; then the next one counts.
+    async fn is_gone(&self, target: &Target) -> bool {
+        match self.links.carrier(&self.scene, target).await {
+            Ok(_) => false,
+            Err(error) => self.passes_over(target, &HostError::Unreachable(error)),
+        }
+    }
+
+    /// Tells other hosts what was seen where they may look too.
+    fn publish(&self, target: &Target) {
+        if let Some(known) = self.state.known.get(target)
+            && (target.user == Acting::Login || target.host != self.state.name)
+        {
+            self.scene.tell_known(target, known);
+        }
     }
 
     /// Applies everything up to and with play number `last`. Gives how the host's part ended, if it ended.
@@ -279,7 +323,7 @@ impl HostRun {
     async fn applied(&mut self, journal: &Journal, last: usize) -> Result<Option<HostEnd>, JournalError> {
         let mut applied: Option<Applied> = None;
         loop {
-            let walked = match self.plan(last).await {
+            let walked = match self.plan_on(last).await {
                 Ok(walked) => walked,
                 Err(HostError::Journal(error)) => return Err(error),
                 Err(error) => return self.broken(journal, &error, applied.is_some()).await.map(Some),
@@ -327,6 +371,8 @@ impl HostRun {
                         return Ok(Some(HostEnd::Failed));
                     }
                 }
+                // The way to a cluster may be gone since it was planned: nothing was sent yet.
+                Next::Batch(group) if group.cluster.is_some() && self.is_gone(&group.target).await => {}
                 Next::Batch(group) => {
                     if let Some((at, problem)) = self.unreviewed(&walked.planned, &group.members) {
                         self.tell_rest(&walked.planned, at);

@@ -61,6 +61,9 @@ impl Scope<'_> {
         let mut brought = Map::new();
         secret |= self.bring(task, &mut given, &mut brought)?;
         self.steer(task, &mut given)?;
+        if entry.scope == modules::Scope::Cluster {
+            self.reach_cluster(&mut given)?;
+        }
         let places = Places::of(&task.action);
         let vocabulary = crate::engine::vocabulary::vocabulary();
         let known = vocabulary.get(entry.name).ok_or_else(|| {

@@ -9,7 +9,9 @@ use modules::Planner;
 use modules::vocabulary::{Claim, Facts, Step, Stop, TaskId};
 
 /// Modules that Ansible does not have: with them a fight is an error, under Ansible's names a note.
-const OWN: [&str; 15] = [
+const OWN: [&str; 17] = [
+    "ceph_config",
+    "ceph_msgr_mode",
     "hugepages",
     "io_scheduler",
     "kernel_args",

@@ -175,6 +175,12 @@ impl Scene {
         fronts.insert(host.to_owned(), (play, task));
     }
 
+    /// Whether a host has left, or has done all of a play.
+    pub(super) fn is_through(&self, host: &str, play: usize) -> bool {
+        let fronts = self.shared.roll.fronts.lock().unwrap_or_else(PoisonError::into_inner);
+        self.shared.roll.has_left(host) || fronts.get(host).is_some_and(|front| *front >= (play, u32::MAX))
+    }
+
     /// Whether all hosts of a batch have come to a task, have ended or have left.
     pub fn have_arrived(&self, batch: &[HostId], play: usize, task: u32) -> bool {
         let inventory = self.inventory();

@@ -5,6 +5,7 @@
 mod acting;
 mod args;
 mod asking;
+mod clusters;
 mod decide;
 mod fights;
 mod flush;

@@ -6,6 +6,7 @@ use super::setting::Unknown;
 use super::trial::was_trial;
 use crate::diagnostic::Diagnostic;
 use crate::template::Var;
+use modules::Scope;
 use serde_json::json;
 
 impl Walker<'_> {
@@ -47,6 +48,7 @@ impl Walker<'_> {
         let (sets, error, probed) = (ran.sets.clone(), ran.error.clone(), ran.probed);
         let was_trial = was_trial(&ran);
         let (claims, answer, undone) = (ran.claims.clone(), ran.answer.clone(), ran.undone);
+        self.settled(&frame.key, &ran, verdict.failed);
         self.state.ran.insert(frame.key.clone(), ran);
         let trial = was_trial.then(|| self.target(frame).unwrap_or_else(|_| frame.target.clone()));
         if verdict.failed {
@@ -74,7 +76,7 @@ impl Walker<'_> {
     /// Keeps a task that was done, to ask it again on what is there now. False where its arguments need a fact first.
     pub(super) fn prove(&mut self, frame: &Frame<'_>, claims: Vec<modules::vocabulary::Claim>) -> bool {
         let Some(entry) = modules::find(&frame.task.action.module) else { return true };
-        let Ok(target) = self.target(frame) else { return true };
+        let Ok(mut target) = self.target(frame) else { return true };
         let scope = self.scope(Some(frame.task), frame.locals.clone());
         if scope.flag(frame.task.settings.check_mode.as_ref(), false).unwrap_or(true) {
             return true;
@@ -82,6 +84,10 @@ impl Walker<'_> {
         let called = self.scope(Some(frame.task), frame.locals.clone()).called(frame.task, entry);
         match called {
             Ok(called) => {
+                if called.planner.scope() == Scope::Cluster && frame.task.settings.delegate_to.is_none() {
+                    let Ok(via) = self.via(frame) else { return true };
+                    target = via;
+                }
                 let frame = Frame { target, locals: Vec::new(), key: String::new(), label: None, ..*frame };
                 self.keep(&frame, called.planner, claims);
                 true
