@@ -1,7 +1,9 @@
 //! What all hosts of a run share: playbook, inventory, variables, and what finished tasks made.
+use super::args::Constants;
 use super::hosts::{Roll, Select};
 use super::hostvars::Hostvars;
 use super::layers::{Layer, Layers};
+use super::sources::Sources;
 use crate::engine::target::{Known, Target};
 use crate::inventory::{HostId, Inventory};
 use crate::playbook::{Loader, Playbook, Selection, TaskId};
@@ -58,6 +60,8 @@ pub struct Scene {
     pub(super) no_probes: bool,
     pub(super) declared_only: bool,
     pub(super) files: Mutex<HashMap<String, Layer>>,
+    pub(super) sources: Sources,
+    pub(super) constants: Constants,
     pub(super) select: Option<Select>,
     pub(super) shared: Arc<Shared>,
 }
@@ -121,6 +125,8 @@ impl Scene {
             declared_only: asked.declared_only,
             select: asked.select,
             files: Mutex::default(),
+            sources: Sources::default(),
+            constants: Constants::default(),
             shared: Arc::new(shared),
         }
     }
