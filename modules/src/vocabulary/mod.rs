@@ -11,6 +11,7 @@ mod prediction;
 mod read;
 mod row;
 mod seen;
+pub mod share;
 mod step;
 mod stop;
 mod wait;

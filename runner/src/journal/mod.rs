@@ -1,5 +1,4 @@
 //! The write-ahead record of a run, recovery and undo.
-mod blob;
 mod reader;
 mod record;
 mod seal;

@@ -3,7 +3,7 @@ use super::place::{Place, Placing};
 use super::prepared::Batch;
 use super::text::needs_keeping;
 use crate::engine::probe::{call_text, path_word};
-use crate::transport::shell::word::{emit, literal};
+use crate::transport::shell::word::{emit, literal, wire};
 use modules::vocabulary::{
     Act, Activation, Back, Content, HostPath, Image, Kind, Meta, Owner, Read, Seen, Step,
 };
@@ -62,10 +62,10 @@ pub(super) fn write(batch: &Batch, run: &str, placing: &Placing, out: &mut Strin
         // Taking back a taking back would be doing it again.
         script = "exit 0\n".to_owned();
     }
-    let _ = writeln!(out, "{} > \"$B/undo.sh\" || f back \"$B/undo.sh\"", emit(script.as_bytes()));
+    let _ = writeln!(out, "{} > \"$B/undo.sh\" || f back \"$B/undo.sh\"", emit(&wire(&script)));
     let after = activations(batch)?;
     if !after.is_empty() && !batch.undo {
-        let _ = writeln!(out, "{} > \"$B/after.sh\" || f back \"$B/after.sh\"", emit(after.as_bytes()));
+        let _ = writeln!(out, "{} > \"$B/after.sh\" || f back \"$B/after.sh\"", emit(&wire(&after)));
     }
     let _ = writeln!(
         out,

@@ -3,7 +3,7 @@ use super::prepared::Batch;
 use super::text::{LOCKED, STALE, UNSTAGED};
 use crate::engine::probe::{Reads, output};
 use crate::transport::shell::{Answer, Section};
-use modules::vocabulary::{Act, Match, Output, Read, Seen, touches};
+use modules::vocabulary::{Act, Body, Bytes, Match, Node, Output, Read, Seen, touches};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -108,6 +108,12 @@ impl BatchReport {
         for read in round.again {
             seen.insert(read, Seen::Failed("it changed while it was looked at".to_owned()));
         }
+        for read in &batch.verify {
+            if let (Some(path), Some(bytes)) = (read.path(), super::text::content_put(batch, read)) {
+                let there = seen.get(&Read::digest(path)).and_then(|seen| with_content(seen, bytes));
+                seen.extend(there.map(|there| (read.clone(), there)));
+            }
+        }
         let evidence = super::text::evidence(batch).answers("b.", answer)?.seen;
         Ok(Self { acts, seen, evidence, ..Self::default() })
     }
@@ -173,6 +179,16 @@ impl BatchReport {
             }
             _ => None,
         })
+    }
+}
+
+/// A file with its content, where its digest says that it is this one. Else it must be read.
+fn with_content(seen: &Seen, bytes: &Bytes) -> Option<Seen> {
+    match seen {
+        Seen::Node(node) if node.digest() == Some(bytes.digest()) => {
+            Some(Seen::Node(Node { body: Some(Body::Bytes(bytes.clone())), ..node.clone() }))
+        }
+        _ => None,
     }
 }
 

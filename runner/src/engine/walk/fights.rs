@@ -7,6 +7,7 @@ use crate::engine::target::Target;
 use crate::source::Span;
 use modules::Planner;
 use modules::vocabulary::{Claim, Facts, Step, Stop, TaskId};
+use std::sync::Arc;
 
 /// Modules that Ansible does not have: with them a fight is an error, under Ansible's names a note.
 const OWN: [&str; 17] = [
@@ -31,7 +32,7 @@ const OWN: [&str; 17] = [
 
 /// A task that asked for a state.
 pub(super) struct Kept {
-    planner: Box<dyn Planner>,
+    planner: Arc<dyn Planner>,
     target: Target,
     order: u32,
     title: String,
@@ -43,7 +44,7 @@ pub(super) struct Kept {
 
 impl Walker<'_> {
     /// Keeps a task to ask it again. `claims` are the things that it has changed, where it has.
-    pub(super) fn keep(&mut self, frame: &Frame<'_>, planner: Box<dyn Planner>, claims: Vec<Claim>) {
+    pub(super) fn keep(&mut self, frame: &Frame<'_>, planner: Arc<dyn Planner>, claims: Vec<Claim>) {
         let (target, module) = (frame.target.clone(), frame.task.action.module.clone());
         let (title, span) = (frame.task.title(), frame.task.action.span.clone());
         let order = self.order;

@@ -1,8 +1,10 @@
 //! What all hosts of a run share: playbook, inventory, variables, and what finished tasks made.
+use super::args::Constants;
 use super::clusters::Clusters;
 use super::hosts::{Roll, Select};
 use super::hostvars::Hostvars;
 use super::layers::{Layer, Layers};
+use super::sources::Sources;
 use crate::engine::target::{Acting, Known, Target};
 use crate::inventory::{HostId, Inventory};
 use crate::playbook::{Loader, Playbook, Selection, TaskId};
@@ -63,6 +65,8 @@ pub struct Scene {
     pub(super) declared_only: bool,
     pub(super) step: bool,
     pub(super) files: Mutex<HashMap<String, Layer>>,
+    pub(super) sources: Sources,
+    pub(super) constants: Constants,
     pub(super) select: Option<Select>,
     pub(super) shared: Arc<Shared>,
 }
@@ -151,6 +155,8 @@ impl Scene {
             step: asked.step,
             select: asked.select,
             files: Mutex::default(),
+            sources: Sources::default(),
+            constants: Constants::default(),
             shared: Arc::new(shared),
         }
     }
