@@ -1,6 +1,7 @@
 //! The visible tables of programs that tunerun may call: what reads, and what changes.
 //! A new program is a row here, which a reviewer sees; what runs is made from the row, never from text.
 mod ceph;
+mod ceph_parts;
 mod mutating;
 mod reading;
 
@@ -55,12 +56,12 @@ pub fn program(name: &str) -> Option<&'static Program> {
 
 /// All rows that only look.
 pub fn reading() -> impl Iterator<Item = &'static Program> {
-    READING.iter().chain(ceph::READING)
+    READING.iter().chain(ceph::READING).chain(ceph_parts::READING)
 }
 
 /// All rows that change something.
 pub fn mutating() -> impl Iterator<Item = &'static Program> {
-    MUTATING.iter().chain(ceph::MUTATING)
+    MUTATING.iter().chain(ceph::MUTATING).chain(ceph_parts::MUTATING)
 }
 
 /// Whether a row is of the table of read-only programs.
