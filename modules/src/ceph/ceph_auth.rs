@@ -166,7 +166,7 @@ impl Module for CephAuth {
         let keyring = self
             .keyring
             .as_ref()
-            .map(HostPath::new)
+            .map(|path| HostPath::new(path))
             .transpose()
             .map_err(|why| Stop::refused("keyring", why))?;
         let shell = self.cluster.shell(facts)?;
@@ -239,7 +239,7 @@ impl Module for CephAuth {
         let caps = ["mon", "profile rbd", "osd", "profile rbd pool=vms"];
         let wanted = "mon = \"profile rbd\"\nosd = \"profile rbd pool=vms\"\n";
         let old = "mon = \"allow r\"\n";
-        let with = |words: &[&str]| [&[name], words].concat();
+        let with = |words: &[&'static str]| [&[name], words].concat();
         let calls = || {
             vec![
                 (shell.row("ceph-auth-make", with(&caps)), vec![(look.clone(), answer(wanted))]),
