@@ -146,7 +146,7 @@ fn the_unit_of_the_boot_binds_the_same_disk_and_no_other() {
     lsblk(&bed, "");
     playbook(&bed, "");
     // The line of the unit, as systemd would run it.
-    let line = "l=$(grep ^ExecStart= /etc/systemd/system/tunerun-spdk-bind.service | sed 's/^ExecStart=//; s/[$][$]/$/g; s/%%/%/g')";
+    let line = "l=$(grep ^ExecStart= /etc/systemd/system/tunerun-spdk-bind.service | sed 's/^ExecStart=//; s/[$][$]/\\\\$/g; s/%%/%/g')";
     let text = with_kernel(
         &bed,
         false,
