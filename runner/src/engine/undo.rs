@@ -179,7 +179,12 @@ impl One<'_> {
         };
         let recorded = self.report.and_then(|report| report.look(look));
         // What programs say of themselves moves on its own: it is judged by what was asked for.
-        let left = recorded.filter(|_| !matches!(look, Read::Ask(_)));
+        let left = recorded.filter(|left| match look {
+            Read::Ask(_) => false,
+            // What was refused has left what was before.
+            Read::Rpc { .. } => !step.before.same_state(left),
+            _ => true,
+        });
         match found(step, left, &now) {
             Found::Before => Way::There,
             Found::Conflict if !self.is_forced() && !self.is_half_written(&now) => {

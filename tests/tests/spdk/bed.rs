@@ -113,7 +113,7 @@ impl Bed {
     /// The name of the oldest run.
     pub fn oldest(&self) -> String {
         let runs = self.tunerun(&["runs"]).ended(0).text;
-        runs.lines().last().unwrap().split_whitespace().next().unwrap().to_owned()
+        runs.lines().next().unwrap().split_whitespace().next().unwrap().to_owned()
     }
 
     pub fn play(&self) -> Said {

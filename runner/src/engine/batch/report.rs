@@ -224,6 +224,15 @@ fn words_of(act: &Act, output: &Output) -> String {
 
 /// A call as a person would type it.
 pub(crate) fn shown_call(row: &modules::vocabulary::Row) -> String {
+    // A row whose words are a script is called by its name: the script is in the table.
+    let is_script =
+        modules::programs::program(&row.name).is_some_and(|row| matches!(row.words, ["sh", "-c", _, ..]));
+    if is_script && row.stdin.is_none() {
+        return std::iter::once(row.name.as_str())
+            .chain(row.args.iter().map(String::as_str))
+            .collect::<Vec<_>>()
+            .join(" ");
+    }
     modules::programs::command(row).map_or_else(
         |_| row.name.clone(),
         |words| {
