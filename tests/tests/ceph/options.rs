@@ -34,7 +34,7 @@ fn options_are_set_once_seen_at_daemons_and_taken_back() {
     assert_eq!(cluster.version(), after, "a second play writes nothing");
     cluster.good(&["config", "set", "osd.1", "osd_max_scrubs", "2"]);
     bed.call(&["show", &run]).ended(0).says("on cluster FSID");
-    bed.call(&["undo", &run]).ended(0);
+    bed.call(&["undo", &run]).ended(0).says("(cluster FSID)");
     assert_eq!(cluster.stored("osd", "osd_memory_target"), None);
     assert_eq!(cluster.stored("osd", "osd_max_backfills"), None);
     assert_eq!(
