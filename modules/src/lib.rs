@@ -5,6 +5,7 @@
 
 // What everything is said in.
 mod argument;
+pub mod coverage;
 mod module;
 pub mod programs;
 pub mod regex;

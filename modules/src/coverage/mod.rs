@@ -57,16 +57,9 @@ const fn row(
 
 /// All tunings, in the order of their numbers.
 pub fn coverage() -> Vec<Tuning> {
-    let mut all: Vec<Tuning> = [
-        kernel_line::ROWS,
-        host::ROWS,
-        ceph::ROWS,
-        guests::ROWS,
-        lvm::ROWS,
-        spdk::ROWS,
-        benchmarks::ROWS,
-    ]
-    .concat();
+    let mut all: Vec<Tuning> =
+        [kernel_line::ROWS, host::ROWS, ceph::ROWS, guests::ROWS, lvm::ROWS, spdk::ROWS, benchmarks::ROWS]
+            .concat();
     all.sort_by_key(|tuning| tuning.row);
     all
 }

@@ -181,9 +181,8 @@ impl LvmVg {
         let (now, then) = (size_text(group.extent), size_text(size));
         if dry.status != 0 {
             let said = dry.error_text();
-            let told = said.lines().map(str::trim).filter(|line| !line.is_empty());
-            let reason =
-                told.filter(|line| !line.contains("TEST MODE") && !line.starts_with("WARNING")).next_back();
+            let mut told = said.lines().map(str::trim).filter(|line| !line.is_empty());
+            let reason = told.rfind(|line| !line.contains("TEST MODE") && !line.starts_with("WARNING"));
             let why = format!(
                 "the volume group {} has extents of {now}, and they cannot become {then} in place ({}): make a new group \
                  with `extent_size: {then}` and move the volumes, or keep the size",

@@ -15,6 +15,7 @@ pub fn reference() -> String {
         text.push('\n');
         text.push_str(&one(entry));
     }
+    text.push_str(&super::coverage::table());
     text
 }
 

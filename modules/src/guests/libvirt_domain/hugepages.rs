@@ -101,6 +101,9 @@ fn need(pools: &Pools, root: Node<'_, '_>) -> Option<Need> {
     Some((size, memory.div_ceil(size), nodes.map(ToOwned::to_owned)))
 }
 
+/// A size of pages in KiB or bytes as the host lists it, and the nodes that they come from.
+type Pool = (u64, Option<String>);
+
 /// Checks that all guests of the task together find their pages.
 pub(super) fn together(
     task: &LibvirtDomain,
@@ -110,7 +113,7 @@ pub(super) fn together(
 ) -> Result<Vec<Problem>, Stop> {
     let Some(pools) = sight.pools.as_ref().filter(|_| asked(task)) else { return Ok(Vec::new()) };
     let mut problems = Vec::new();
-    let mut needs: BTreeMap<(u64, Option<String>), (u64, Vec<&str>)> = BTreeMap::new();
+    let mut needs: BTreeMap<Pool, (u64, Vec<&str>)> = BTreeMap::new();
     for (domain, planned) in domains.iter().zip(plans) {
         let document = Document::parse(&planned.after).map_err(Stop::failed)?;
         let Some((size, count, nodes)) = need(pools, document.root()) else { continue };

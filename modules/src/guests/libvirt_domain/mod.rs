@@ -326,7 +326,8 @@ impl LibvirtDomain {
                     .to_owned(),
             );
         }
-        if !change.steps.is_empty() && !(self.environment.is_empty() && self.qemu_arguments().is_empty()) {
+        let of_qemu = !self.environment.is_empty() || !self.qemu_arguments().is_empty();
+        if of_qemu && !change.steps.is_empty() {
             change.notes.push(
                 "libvirt marks a domain with own QEMU arguments as tainted, and its AppArmor and SELinux profiles do not \
                  know the files that they name"

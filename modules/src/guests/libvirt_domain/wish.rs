@@ -239,6 +239,7 @@ macro_rules! words {
     ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal,)* }) => {
         $(#[$about])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[allow(clippy::enum_variant_names, reason = "the words are libvirt's")]
         pub enum $name { $($(#[$doc])* #[serde(rename = $text)] $variant,)* }
 
         impl $name {

@@ -10,7 +10,7 @@ use crate::engine::probe::Reads;
 use crate::transport::Script;
 use crate::transport::shell::Answer;
 use crate::transport::shell::word::LARGE;
-use modules::vocabulary::Seen;
+use modules::vocabulary::{Identity, Seen};
 use std::fmt::Write as _;
 
 /// A script, and the looks in its answer.
@@ -31,7 +31,7 @@ pub(crate) fn opening(prepared: &Prepared, base: &str) -> Result<RpcText, String
     if let Some(blind) = batch.steps.iter().find(|folded| folded.step.look.is_none()) {
         return Err(format!("{} is an RPC without a look", blind.step.claim));
     }
-    let placing = Placing::new(batch, prepared.run());
+    let placing = Placing::new(batch, prepared.run(), &Identity::default());
     let mut body = String::new();
     head(prepared, &mut body);
     back_text::write(batch, prepared.run(), &placing, &mut body)?;

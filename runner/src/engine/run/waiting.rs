@@ -1,5 +1,5 @@
 //! Waiting: for a time, a person, another host, a goal.
-use super::{HostRun, Judged};
+use super::{HostError, HostRun, Judged};
 use crate::diagnostic::Diagnostic;
 use crate::engine::next::{Group, Next, next};
 use crate::engine::target::{Acting, Known, Target};
@@ -59,7 +59,7 @@ impl HostRun {
             let known = self.state.known.entry(task.target.clone()).or_default();
             known.learn(seen);
             if task.target.user == Acting::Login {
-                self.scene.tell_known(&task.target.host, known);
+                self.scene.tell_known(&task.target, known);
             }
         }
         let ran = self.state.ran.entry(task.key.clone()).or_default();

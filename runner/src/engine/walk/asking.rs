@@ -152,13 +152,13 @@ impl Walker<'_> {
             Err(unknown) => self.unknown_in(&frame, unknown),
             Ok(verdict) => {
                 let goal = again.and_then(|again| self.goal(&frame, &ran, &verdict, (tries, again)));
-                goal.unwrap_or_else(|| self.settled(frame, change, verdict))
+                goal.unwrap_or_else(|| self.same(frame, change, verdict))
             }
         }
     }
 
     /// What is as it should be, and how the conditions judge that.
-    fn settled(&mut self, frame: Frame<'_>, change: Change, verdict: Verdict) -> Inst {
+    fn same(&mut self, frame: Frame<'_>, change: Change, verdict: Verdict) -> Inst {
         match verdict {
             verdict if verdict.failed => self.failed_by(&frame, verdict, None),
             verdict => {

@@ -148,7 +148,7 @@ pub(super) fn traps(task: &Task) -> Problems {
     for said in said(task) {
         for trap in TRAPS {
             let has = |part: &&str| said.text.contains(*part);
-            if trap.with.iter().all(|part| has(part)) && !trap.without.iter().any(|part| has(part)) {
+            if trap.with.iter().all(&has) && !trap.without.iter().any(has) {
                 problems.push(warn(&said, trap.what).help(trap.instead));
             }
         }

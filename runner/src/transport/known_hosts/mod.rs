@@ -33,7 +33,10 @@ struct Part {
 type Stamp = (u64, u64, u64, SystemTime, (i64, i64));
 
 /// Files as they were read last: a fleet has a line for each host, and each host's connection asks for all of them.
-static LATELY: LazyLock<Mutex<HashMap<PathBuf, (Stamp, Arc<Part>)>>> = LazyLock::new(Mutex::default);
+static LATELY: LazyLock<Mutex<Lately>> = LazyLock::new(Mutex::default);
+
+/// Parts of files, each with what tells whether its file is still the same.
+type Lately = HashMap<PathBuf, (Stamp, Arc<Part>)>;
 
 /// What is known of a key that a host shows.
 #[derive(Clone, Debug, PartialEq, Eq)]

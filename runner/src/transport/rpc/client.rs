@@ -82,7 +82,7 @@ impl<'a> Client<'a> {
     ) -> Option<Fault> {
         while let Some((_, first)) = open.first_key_value() {
             let method = requests[*first].0.to_owned();
-            match self.answers.next() {
+            match self.answers.next_reply() {
                 Ok(Some((id, reply))) => {
                     match (id.as_u64().and_then(|id| open.remove(&id)), reply) {
                         (Some(index), reply) => replies[index] = Some(reply),

@@ -32,7 +32,7 @@ impl Answers {
     ///
     /// # Errors
     /// [`Garbage`].
-    pub fn next(&mut self) -> Result<Option<(Json, Reply)>, Garbage> {
+    pub fn next_reply(&mut self) -> Result<Option<(Json, Reply)>, Garbage> {
         let start = self.bytes.iter().position(|byte| !byte.is_ascii_whitespace());
         let Some(start) = start else {
             self.bytes.clear();
@@ -103,7 +103,7 @@ mod tests {
         let mut found = Vec::new();
         for piece in pieces {
             answers.feed(piece);
-            while let Some(answer) = answers.next()? {
+            while let Some(answer) = answers.next_reply()? {
                 found.push(answer);
             }
         }
