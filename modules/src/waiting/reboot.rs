@@ -15,7 +15,7 @@ use serde_json::json;
 /// The evidence is /proc/sys/kernel/random/boot_id, which must be another one over a new connection, and
 /// `test_command`, which must end well. A reboot takes along what is owed until then, and makes every value of the
 /// kernel unknown to later tasks, but no file. It leaves nothing to undo: an undo that restores what counts at boot
-/// boots the host once itself.
+/// says that a boot is owed, and makes it with `undo --reboot`.
 ///
 /// Where an earlier `kernel_args` of the play changed the kernel line, it is a *try-boot*: the boot loader boots the new
 /// line once (GRUB by `next_entry` and an entry in custom.cfg, systemd-boot by LoaderEntryOneShot), with `panic=30` and,

@@ -3,4 +3,5 @@ mod bed;
 mod killed;
 mod lines;
 mod lost;
+mod thin;
 mod trial;
