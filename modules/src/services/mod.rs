@@ -10,3 +10,5 @@ pub use drop_in::DropIn;
 pub use service::Service;
 pub use service_facts::ServiceFacts;
 pub use systemd_unit::SystemdUnit;
+
+pub(crate) use unit::RUNNING;

@@ -7,6 +7,7 @@ mod lock_text;
 mod place;
 mod prepared;
 mod report;
+mod rpc_text;
 mod text;
 
 pub(crate) use dead_man_text::confirm;
@@ -15,5 +16,6 @@ pub use lock_text::{base, logs, mark};
 pub use place::leftovers;
 pub use prepared::{Batch, Prepared, Undoes};
 pub use report::{ActDone, BatchReport, Verdict};
+pub(crate) use rpc_text::{RpcText, begun as rpc_begun, closing as rpc_closing, opening as rpc_opening};
 pub use text::looks;
 pub(crate) use text::{Text, text};

@@ -38,6 +38,9 @@ pub struct Batch {
     /// How long the host may work on it, in seconds; none means as long as it takes.
     #[serde(default)]
     pub timeout: Option<u64>,
+    /// The cluster that it changes, by its fsid: the host is only the way to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<String>,
 }
 
 /// A step of an earlier batch.

@@ -68,7 +68,7 @@ impl HostRun {
                 let standing = self.standing(target, &steps).await;
                 Err(HostError::CutOff { seconds, whole: status == 0, said, standing })
             }
-            (Confirmed::Unreached(last), _) => Err(HostError::Lost { seconds, last }),
+            (Confirmed::Unreached(last), _) => Err(HostError::Unconfirmed { seconds, last }),
         })
     }
 
