@@ -1,12 +1,12 @@
 //! `cpu_affinity`: the CPUs and the memory of a unit's processes.
 use super::topology::{self, Topology};
-use crate::files::place::known;
+use crate::files::place::{self, known};
 use crate::host::Host;
 use crate::module::{Module, Sample};
 use crate::services::unit::{RUNNING, full_name, is_template, show};
 use crate::services::{DropIn, SystemdUnit};
 use crate::shape::CpuList;
-use crate::vocabulary::{Change, Effect, Evidence, Facts, Output, Read, Seen, Standing, Stop};
+use crate::vocabulary::{Change, Effect, Evidence, Facts, Output, Read, Seen, Standing, Stop, all};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -164,15 +164,7 @@ impl CpuAffinity {
     /// What the kernel says of the running process.
     fn evidence(&self, facts: &Facts, unit: &str, list: &CpuList, change: &mut Change) -> Result<(), Stop> {
         let what = format!("the processes of {unit} run on CPU {list}");
-        let pid = match is_template(unit) || !unit.ends_with(".service") {
-            true => None,
-            false => facts
-                .output(&show(unit))?
-                .text()
-                .lines()
-                .find_map(|line| line.strip_prefix("MainPID=")?.trim().parse::<u32>().ok())
-                .filter(|pid| *pid > 0),
-        };
+        let pid = main_process(facts, unit)?;
         let Some(pid) = pid else {
             let why = if is_template(unit) {
                 "a template has no process: ask for its instances"
@@ -210,6 +202,16 @@ impl CpuAffinity {
     }
 }
 
+/// The number of a service's main process; none where it has none now.
+fn main_process(facts: &Facts, unit: &str) -> Result<Option<u32>, Stop> {
+    if is_template(unit) || !unit.ends_with(".service") {
+        return Ok(None);
+    }
+    let text = facts.output(&show(unit))?.text();
+    let pid = text.lines().find_map(|line| line.strip_prefix("MainPID=")?.trim().parse::<u32>().ok());
+    Ok(pid.filter(|pid| *pid > 0))
+}
+
 impl Module for CpuAffinity {
     const NAME: &'static str = "cpu_affinity";
     const EXAMPLE: &'static str = "\
@@ -232,11 +234,19 @@ impl Module for CpuAffinity {
         })?;
         let mut reads = topology::first_reads()?;
         reads.push(Read::Stat(known(RUNNING)?));
+        reads.extend(place::whole_reads(&known(&format!("/etc/systemd/system/{unit}.d/{NAME}.conf"))?));
         if !is_template(&unit) {
             reads.push(Read::Ask(show(&unit)));
         }
         facts.need(&reads)?;
-        let topology = Topology::read(facts)?;
+        // What the process says shares a round with the processors.
+        let process = match main_process(facts, &unit)? {
+            Some(pid) => facts.need(&[Read::text(&known(&format!("/proc/{pid}/status"))?)]),
+            None => Ok(()),
+        };
+        let topology = Topology::read(facts);
+        all([process, topology.as_ref().map(|_| ()).map_err(Clone::clone)])?;
+        let topology = topology?;
         let list = self.list(&topology)?;
         let text = self.text(&unit, &list, &topology)?;
         let drop_in: DropIn =

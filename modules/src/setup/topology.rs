@@ -3,7 +3,7 @@ use crate::cpu::topology::{self as processors, Topology};
 use crate::files::place::known;
 use crate::network::interrupts;
 use crate::network::owner::{Owner, is_pci};
-use crate::vocabulary::{Facts, HostPath, Kind, Read, Stop, link_target, missing};
+use crate::vocabulary::{Facts, HostPath, Kind, Read, Stop, all as together, link_target, missing};
 use serde_json::{Map, Value as Json, json};
 
 const CARDS: &str = "/sys/class/net/*";
@@ -14,12 +14,17 @@ const PCI: &str = "/sys/bus/pci/devices/*";
 pub(super) fn cpu_reads(facts: &Facts) -> Vec<Read> {
     match processors::first_reads() {
         Ok(first) if facts.need(&first).is_err() => first,
-        _ => missing(Topology::read(facts)),
+        _ => missing(cpus(facts)),
     }
 }
 
 /// `cpu_topology`: lists of CPUs that run, by NUMA node, by shared third-level cache, by core.
 pub(super) fn cpus(facts: &Facts) -> Result<Json, Stop> {
+    facts.need(&processors::first_reads()?)?;
+    // A container may be shown no processors at all.
+    if facts.value(&known("/sys/devices/system/cpu/online")?)?.is_none() {
+        return Ok(json!({}));
+    }
     let topology = Topology::read(facts)?;
     let nodes: Map<String, Json> =
         topology.nodes.iter().map(|(node, cpus)| (node.to_string(), json!(cpus.to_string()))).collect();
@@ -47,21 +52,25 @@ pub(super) fn cards(facts: &Facts) -> Result<Json, Stop> {
         facts.names(CARDS)?.into_iter().filter(|card| card.name() != "bonding_masters").collect();
     facts.need(&names.iter().cloned().map(Read::Stat).collect::<Vec<_>>())?;
     let queues = facts.names(QUEUES)?;
-    let all = interrupts::all(facts)?;
+    // Without awk nothing is known of interrupts; the queues are.
+    let all = match facts.output(&interrupts::row())?.status {
+        0 => interrupts::all(facts)?,
+        _ => Vec::new(),
+    };
     let mut found = Map::new();
     let mut devices = Vec::new();
+    let owners = together(names.iter().map(|card| Owner::of(facts, card.name())))?;
     for card in &names {
         devices.push(pci_above(facts, card)?);
     }
     let paths: Vec<HostPath> =
         devices.iter().flatten().filter_map(|pci| pci.join("numa_node").ok()).collect();
     facts.need(&paths.iter().map(Read::text).collect::<Vec<_>>())?;
-    for (card, pci) in names.iter().zip(&devices) {
+    for ((card, pci), device) in names.iter().zip(&devices).zip(&owners) {
         let count = |way: &str| {
             let prefix = format!("{card}/queues/{way}-");
             queues.iter().filter(|queue| queue.as_str().starts_with(&prefix)).count()
         };
-        let device = Owner::of(facts, card.name())?;
         let own: Map<String, Json> = all
             .iter()
             .filter(|one| device.has(one))

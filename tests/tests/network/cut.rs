@@ -1,8 +1,9 @@
 //! Changes that really cut the link: the host takes them back by itself, whoever is gone meanwhile.
 use crate::bed::{ssh, until};
-use crate::stage::{Stage, stage};
+use crate::stage::{Stage, stage, stage_of};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
+use tunerun::lab::Tier;
 
 /// The flags of a card that is up are an odd number: without the lowest bit it goes down.
 const DOWN: &str = "- name: the card goes down
@@ -95,7 +96,7 @@ fn a_controller_that_is_killed_while_armed_confirms_nothing() {
     until("the host has gone back", BACK, || {
         stage.said("a", "ethtool -k eth0").contains("rx-checksumming: off") && timers(&stage, "a") == "0"
     });
-    assert_eq!(stage.said("a", "pgrep -fc 'sleep 600' || :"), "0", "what the batch ran is ended first");
+    assert_eq!(stage.said("a", "pgrep -fc '[s]leep 600' || :"), "0", "what the batch ran is ended first");
     stage.fine(&["resume", "last"]);
     assert!(stage.said("a", "ethtool -k eth0").contains("rx-checksumming: off"));
 }
@@ -121,6 +122,24 @@ fn a_recovery_disarms_what_still_waits() {
         stage.said("a", "ethtool -k eth0").contains("generic-receive-offload: on"),
         "nothing went back twice"
     );
+}
+
+#[test]
+fn under_systemd_the_timer_is_a_unit_of_its_own() {
+    let Some(stage) = stage_of(Tier::Booted, &["a"]) else { return };
+    stage.fine(&stage.playbook(
+        "- shell: systemctl list-units --no-legend 'tunerun-dead-man-*' > /etc/seen
+  args: {undo: rm -f /etc/seen}
+  dead_man: 20",
+    ));
+    let seen = stage.said("a", "cat /etc/seen");
+    assert!(seen.contains("running"), "a login manager may end what a session leaves: {seen}");
+    until("the unit has ended", BACK, || {
+        stage.said("a", "systemctl list-units --no-legend --all 'tunerun-dead-man-*'").is_empty()
+    });
+    let (code, said) = stage.tunerun(&stage.playbook(DOWN));
+    assert!(code != Some(0) && said.contains("took it back by itself"), "{code:?}\n{said}");
+    assert!(is_up(&stage, "a"));
 }
 
 #[test]

@@ -35,6 +35,7 @@ impl Bed {
     fn new(name: &str, interrupts: &str, numbers: &[u32], map: &str) -> Self {
         let bed = Self(std::env::temp_dir().join(format!("tunerun-irq-{}-{name}", std::process::id())));
         std::fs::create_dir_all(bed.0.join("maps")).unwrap();
+        std::fs::create_dir_all(bed.0.join("proc/irq")).unwrap();
         for number in numbers {
             std::fs::create_dir_all(bed.0.join(format!("proc/irq/{number}"))).unwrap();
             std::fs::write(bed.0.join(format!("proc/irq/{number}/smp_affinity_list")), "0-7").unwrap();

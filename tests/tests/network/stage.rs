@@ -12,7 +12,12 @@ pub struct Stage {
 
 /// A lab of plain hosts; none where this machine cannot have one, said loudly.
 pub fn stage(hosts: &[&str]) -> Option<Stage> {
-    if !can(Tier::Plain) {
+    stage_of(Tier::Plain, hosts)
+}
+
+/// A lab of hosts of a tier.
+pub fn stage_of(tier: Tier, hosts: &[&str]) -> Option<Stage> {
+    if !can(tier) {
         return None;
     }
     let ethtool = std::path::Path::new("/usr/sbin/ethtool").is_file();
@@ -22,8 +27,7 @@ pub fn stage(hosts: &[&str]) -> Option<Stage> {
         return None;
     }
     let bed = Bed::new();
-    let spec =
-        LabSpec { tier: Tier::Plain, ..LabSpec::new("lab", hosts, bed.root.clone(), tunerun().to_owned()) };
+    let spec = LabSpec { tier, ..LabSpec::new("lab", hosts, bed.root.clone(), tunerun().to_owned()) };
     let names: String = hosts.iter().map(|host| format!("    {host}:\n")).collect();
     let inventory = format!("all:\n  vars:\n    ansible_connection: lab\n  hosts:\n{names}");
     std::fs::write(bed.root.join("hosts.yaml"), inventory).unwrap();

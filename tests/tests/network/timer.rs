@@ -104,8 +104,8 @@ async fn confirmed_it_stays() {
 #[tokio::test]
 async fn unconfirmed_it_goes_back_though_the_session_holds_the_lock() {
     for shell in SHELLS {
-        let (bed, _carrier) = Bed::new(shell, "back").await;
-        let (run, ..) = bed.watched(&_carrier, 1).await;
+        let (bed, carrier) = Bed::new(shell, "back").await;
+        let (run, ..) = bed.watched(&carrier, 1).await;
         until("it went back", LIMIT, || bed.of_batch(&run, "decided/ended").is_some());
         assert_eq!(bed.one(), "old\n", "{shell}");
         assert_eq!(bed.of_batch(&run, "decided/by").unwrap(), "fired\n");

@@ -4,7 +4,7 @@ use crate::files::place::{self, known};
 use crate::files::text::TextFile;
 use crate::services::unit::active_look;
 use crate::vocabulary::{
-    Change, Claim, Content, Diff, Facts, HostPath, Image, Kind, Meta, Read, Seen, Step, Stop,
+    Change, Claim, Content, Diff, Facts, HostPath, Image, Kind, Meta, Read, Row, Seen, Step, Stop,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,10 +61,8 @@ fn keeper(task: &BridgeTap, facts: &Facts) -> Result<Keeper, Stop> {
         return Ok(task.persist);
     }
     for (keeper, unit) in SERVICES {
-        if let Seen::Output(output) = facts.get(&active_look(unit))?
-            && output.status == 0
-            && output.text().trim() == "ActiveState=active"
-        {
+        let output = facts.output(&Row::new("systemctl-active", [unit]))?;
+        if output.status == 0 && output.text().trim() == "ActiveState=active" {
             return Ok(keeper);
         }
     }

@@ -68,13 +68,11 @@ pub(super) fn first_reads() -> Result<Vec<Read>, Stop> {
 
 /// Adds what becomes of it.
 pub(super) fn settle(facts: &Facts, wanted: Balancer, change: &mut Change) -> Result<(), Stop> {
-    let known_here = facts.stat(&known(RUNNING)?)?.is_some();
-    let output = facts.get(&Read::Ask(show(UNIT)))?;
-    let told = match &output {
-        Seen::Output(output) if output.status == 0 => output.text(),
-        _ => String::new(),
-    };
-    if !known_here || told.is_empty() || told.contains("LoadState=not-found") {
+    if facts.stat(&known(RUNNING)?)?.is_none() {
+        return Ok(());
+    }
+    let output = facts.output(&show(UNIT))?;
+    if output.status != 0 || output.text().contains("LoadState=not-found") {
         return Ok(());
     }
     let mut unit = Unit::read(facts, UNIT)?;

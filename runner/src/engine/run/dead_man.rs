@@ -103,6 +103,10 @@ impl HostRun {
     /// How the steps of a batch stand, in words.
     async fn standing(&self, target: &Target, steps: &[Step]) -> String {
         let looks: Vec<Read> = steps.iter().filter_map(|step| step.look.clone()).collect();
+        if looks.is_empty() {
+            return "there is nothing to look at: what was done and undone is told by the host's own marks"
+                .to_owned();
+        }
         let Ok(carrier) = self.links.carrier(&self.scene, target).await else {
             return "it could not be looked at again".to_owned();
         };
