@@ -3,3 +3,4 @@
 pub mod program;
 pub mod spdk;
 pub mod sshd;
+pub mod vm;

@@ -6,6 +6,9 @@ mod service_facts;
 mod systemd_unit;
 pub(crate) mod unit;
 
+pub use drop_in::DropIn;
 pub use service::Service;
 pub use service_facts::ServiceFacts;
 pub use systemd_unit::SystemdUnit;
+
+pub(crate) use unit::RUNNING;

@@ -109,6 +109,7 @@ fn listing_after(before: Seen, folder: &HostPath, path: &HostPath, image: &Image
 pub(crate) fn spoils_read(spoil: &Spoil, read: &Read) -> bool {
     match spoil {
         Spoil::All => true,
+        Spoil::Becomes(spoiled, _) => spoiled == read,
         Spoil::Read(spoiled) => match (spoiled.path(), read.path()) {
             (Some(one), Some(two)) => one == two,
             _ => spoiled == read,
@@ -168,8 +169,12 @@ pub(super) fn touch<'a>(step: &'a Step, read: &'a Read, who: &'a Identity) -> To
             Match::Exactly(seen) => Touch::Exactly(seen.clone()),
             _ => Touch::Late,
         },
+        (Act::Call { spoils, .. }, _) if becomes(spoils, read).is_some() => {
+            becomes(spoils, read).map_or(Touch::Late, |seen| Touch::Exactly(seen.clone()))
+        }
         (_, _) if step.look.as_ref() == Some(read) => match &step.after {
             Match::Exactly(seen) => Touch::Exactly(seen.clone()),
+            Match::Xml { text, .. } => Touch::Exactly(Seen::Output(Output::ok(text))),
             _ => Touch::Late,
         },
         (Act::Call { spoils, .. }, _)
@@ -179,6 +184,14 @@ pub(super) fn touch<'a>(step: &'a Step, read: &'a Read, who: &'a Identity) -> To
         }
         _ => Touch::Late,
     }
+}
+
+/// What a call is known to leave of a read.
+fn becomes<'a>(spoils: &'a [Spoil], read: &Read) -> Option<&'a Seen> {
+    spoils.iter().find_map(|spoil| match spoil {
+        Spoil::Becomes(spoiled, seen) if spoiled == read => Some(seen),
+        _ => None,
+    })
 }
 
 fn put_on_node<'a>(image: &'a Image, who: &'a Identity) -> Touch<'a> {

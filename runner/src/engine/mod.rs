@@ -1,6 +1,7 @@
 //! Probe, plan, execute, verify.
 pub mod batch;
 pub mod carrier;
+pub mod doubles;
 pub mod fleet;
 pub mod links;
 pub mod marks;

@@ -47,7 +47,9 @@ pub fn by_host(journaled: &Journaled) -> BTreeMap<String, HostPast> {
                 hosts.entry(host.clone()).or_default().owed.insert(activation.clone());
             }
             Record::Activated { host, activation, .. } => {
-                hosts.entry(host.clone()).or_default().owed.remove(activation);
+                let host = hosts.entry(host.clone()).or_default();
+                host.owed.remove(activation);
+                host.pending.retain(|(_, called)| called != activation);
             }
             _ => {}
         }
@@ -163,6 +165,7 @@ pub async fn undo_on(
     let mut undone = UndoneOn { number, ..UndoneOn::default() };
     let mut past = past.to_vec();
     let mut activations = pending.to_vec();
+    let cluster = one_cluster(&past);
     let looks: BTreeSet<Read> = past.iter().flat_map(Past::looks).cloned().collect();
     let looks: Vec<Read> = looks.into_iter().collect();
     loop {
@@ -187,6 +190,7 @@ pub async fn undo_on(
             undoes: back.undoes,
             activations: activations.clone(),
             undo: true,
+            cluster: cluster.clone(),
             ..Batch::default()
         };
         if !send(carrier, journal, who, batch, &mut past, &mut undone).await? || !back.again {
@@ -195,6 +199,12 @@ pub async fn undo_on(
     }
     activate(carrier, journal, undoing, activations, &mut undone).await?;
     Ok(undone)
+}
+
+/// The cluster that all batches have changed, where it is one.
+fn one_cluster(past: &[Past]) -> Option<String> {
+    let first = past.first()?.batch.cluster.clone();
+    first.filter(|fsid| past.iter().all(|past| past.batch.cluster.as_ref() == Some(fsid)))
 }
 
 /// Sends a batch that takes back. False where nothing was written.

@@ -2,6 +2,7 @@
 mod act_text;
 mod back_text;
 mod compare_text;
+mod dead_man_text;
 mod lock_text;
 mod place;
 mod prepared;
@@ -9,6 +10,7 @@ mod report;
 mod rpc_text;
 mod text;
 
+pub(crate) use dead_man_text::confirm;
 pub(crate) use lock_text::lock;
 pub use lock_text::{base, logs, mark};
 pub use place::leftovers;

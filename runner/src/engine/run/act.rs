@@ -114,10 +114,13 @@ impl HostRun {
                 activations: if index == 0 { group.activations.clone() } else { Vec::new() },
                 steps,
                 verify,
-                last: group.last && index == last,
+                // Whether it stays is decided after it: the mark of an open run does not go with it.
+                last: group.last && index == last && group.dead_man.is_none(),
                 undo: false,
                 undoes: Vec::new(),
                 timeout: group.timeout,
+                dead_man: group.dead_man,
+                cluster: group.cluster.clone(),
             }
         };
         parts.into_iter().enumerate().map(batch).collect()
@@ -142,11 +145,13 @@ impl HostRun {
         let (host, number) = (batch.host.clone(), batch.number);
         let prepared = journal.prepare(batch.clone(), tasks).await?;
         let newly = self.marked.insert(group.target.clone());
-        let boots = matches!(group.wait.as_ref().map(|wait| &wait.goal), Some(Goal::Boot { .. }));
-        let carried = if boots {
-            self.boot(&group.target, carrier, prepared, &who, group.wait.as_ref()).await
-        } else {
-            carrier.carry_out(prepared, &who).await.map_err(HostError::Carrier)
+        let boot = group.wait.as_ref().filter(|wait| matches!(wait.goal, Goal::Boot { .. }));
+        let carried = match (boot, batch.dead_man) {
+            (Some(wait), _) => self.boot(journal, &group.target, carrier, (prepared, wait), &who).await,
+            (None, Some(seconds)) => {
+                self.watched(journal, &group.target, carrier, prepared, &who, seconds).await?
+            }
+            (None, None) => carrier.carry_out(prepared, &who).await.map_err(HostError::Carrier),
         };
         let report = match carried {
             Ok(report) => report,
@@ -190,9 +195,9 @@ impl HostRun {
     }
 
     pub(super) fn number(&mut self, host: &str) -> u32 {
-        let number = self.state.batches.entry(host.to_owned()).or_insert(0);
-        *number += 1;
-        *number
+        let number = self.scene.number_batches(host, 1);
+        self.state.batches.insert(host.to_owned(), number);
+        number
     }
 
     pub(super) async fn record_host(
@@ -227,11 +232,15 @@ impl HostRun {
 
     /// Forgets what the acts may have changed, and takes what was seen afterwards.
     pub(super) fn learn(&mut self, target: &Target, batch: &Batch, report: &BatchReport) {
+        let acts: Vec<Act> = batch.steps.iter().map(|folded| folded.step.act.clone()).collect();
         for (other, known) in &mut self.state.known {
-            if other.host == target.host {
-                let acts = || batch.steps.iter().map(|folded| &folded.step.act);
-                Arc::make_mut(&mut known.seen).retain(|read, _| !acts().any(|act| touches(act, read)));
+            // What was asked of a cluster is the same whichever host asked.
+            if other.host == target.host || batch.cluster.is_some() {
+                known.forget(|read| acts.iter().any(|act| touches(act, read)));
             }
+        }
+        if batch.cluster.is_some() || target.host != self.state.name {
+            self.scene.tell_done(&self.state.name, &target.host, batch.cluster.is_some(), acts);
         }
         if let Some(known) = self.state.known.get_mut(target) {
             known.learn(report.seen.clone());
@@ -276,7 +285,7 @@ impl HostRun {
                 error = error.filter(|_| answer.as_ref().is_some_and(|answer| answer.status == 0));
             }
             let tries = self.state.ran.get(&task.key).map_or(0, |ran| ran.tries) + 1;
-            let changed = !change.steps.is_empty();
+            let changed = change.is_felt();
             let (result, secret) = (change.result.clone(), task.secret);
             let claims = change.steps.iter().map(|step| step.claim.clone()).collect();
             let ran = Ran { result, answer, changed, error, tries, secret, claims, ..Ran::default() };

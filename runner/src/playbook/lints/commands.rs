@@ -1,7 +1,6 @@
-//! What is legal and worth a look: warnings about tasks whose plan says less than it could.
-use super::tags::tasks;
-use super::tree::{Playbook, Setting, Task};
-use crate::diagnostic::{Diagnostic, Problems};
+//! Commands whose plan says less than it could.
+use crate::diagnostic::Diagnostic;
+use crate::playbook::tree::{Setting, Task};
 
 /// Programs whose answers a typed module gives too, known while planning.
 const TYPED: [(&str, &str); 8] = [
@@ -15,12 +14,8 @@ const TYPED: [(&str, &str); 8] = [
     ("grubby", "`kernel_args`"),
 ];
 
-/// Warnings about commands.
-pub fn lints(playbook: &Playbook) -> Problems {
-    playbook.plays.iter().flat_map(tasks).filter_map(command).collect()
-}
-
-fn command(task: &Task) -> Option<Diagnostic> {
+/// What a command could say of itself.
+pub(super) fn command(task: &Task) -> Option<Diagnostic> {
     if !matches!(task.action.module.as_str(), "command" | "shell") {
         return None;
     }
