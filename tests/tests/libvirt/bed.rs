@@ -187,6 +187,21 @@ impl Bed {
         self.virsh(&["domstate", name]).trim().to_owned()
     }
 
+    /// Waits until an obedient guest listens to the power button: it has enabled its event.
+    #[track_caller]
+    pub fn ready(&self, name: &str) {
+        let end = Instant::now() + Duration::from_secs(60);
+        loop {
+            let words = ["-q", "qemu-monitor-command", "--hmp", name, "i /h 0x602"];
+            let port = self.run("virsh", &words);
+            if String::from_utf8_lossy(&port.stdout).contains("= 0x0100") {
+                return;
+            }
+            assert!(Instant::now() < end, "{name} is not up after 60 s: {port:?}");
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+
     /// The arguments of a guest's QEMU.
     pub fn arguments(&self, name: &str) -> String {
         let script = format!("tr '\\0' ' ' < /proc/$(cat /run/libvirt/qemu/{name}.pid)/cmdline");

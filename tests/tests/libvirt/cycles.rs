@@ -19,6 +19,7 @@ fn a_running_guest_needs_a_power_cycle_and_gets_one() {
     bed.define("runs", 1, Boot::Obedient);
     bed.define("sleeps", 2, Boot::Obedient);
     bed.virsh(&["start", "runs"]);
+    bed.ready("runs");
     let before = bed.inactive("runs");
     let both = |more: &str| task("runs, sleeps", more);
 
@@ -47,6 +48,7 @@ fn a_running_guest_needs_a_power_cycle_and_gets_one() {
     assert!(bed.arguments("runs").contains(OFF), "{}", bed.arguments("runs"));
     bed.play(&both(&open)).ended(0).says(&["1 ok"]);
 
+    bed.ready("runs");
     // The undo of a run that both defined and cycled makes the earlier definition live again.
     let second = "  libvirt_domain:\n    domains: [runs]\n    environment: {LD_PRELOAD: /lib/x86_64-linux-gnu/libBrokenLocale.so.1}\n";
     let done = bed.play(&format!("- name: Tune\n{second}{open}"));
@@ -60,6 +62,7 @@ fn a_running_guest_needs_a_power_cycle_and_gets_one() {
         String::from_utf8_lossy(&output.stdout).contains("libBrokenLocale")
     };
     assert!(mapped(&bed));
+    bed.ready("runs");
     bed.undo(&done.run()).ended(0);
     assert_eq!(bed.state("runs"), "running");
     assert!(!mapped(&bed), "the earlier definition is live again");
@@ -102,6 +105,7 @@ fn a_guest_that_does_not_start_any_more_runs_again_as_it_was() {
     bed.define("runs", 1, Boot::Obedient);
     bed.define("beside", 2, Boot::Obedient);
     bed.virsh(&["start", "runs"]);
+    bed.ready("runs");
     let before = bed.inactive("runs");
     let more = format!(
         "    power_cycle: window\n    window: {}\n    shutdown_timeout: 60\n    arguments: [\"-no-such-option\"]\n",
