@@ -116,6 +116,19 @@ fn vfio_needs_an_iommu_and_tells_of_its_group() {
 }
 
 #[test]
+fn huge_pages_are_counted_and_kept() {
+    let args = json!({ "hugepages": { "size": "2M", "count": 4096 } });
+    let change = planned::<SpdkSetup>(&host(&blank()), args);
+    let text = format!("{:?}", change.steps);
+    assert!(text.contains("nr_hugepages") && text.contains("4096"), "{text}");
+    assert!(text.contains("/etc/sysctl.d"), "they are there after a boot too: {text}");
+    let more = json!({ "hugepages": { "count": 1_000_000 } });
+    assert!(refusal::<SpdkSetup>(&host(&blank()), more).contains("to give"));
+    let once = json!({ "hugepages": { "count": 8 }, "persist": false });
+    assert_eq!(planned::<SpdkSetup>(&host(&blank()), once).steps.len(), 1);
+}
+
+#[test]
 fn without_systemd_nothing_is_kept() {
     let bare = answer(Host::new(), ADDRESS, "vfio-pci")
         .value("/sys/bus/pci/devices/0000:02:00.0/class", "0x010802")
