@@ -169,6 +169,9 @@ impl LvmThinPool {
     }
 
     fn make(&self, facts: &Facts, group: &Group, wish: Wish, change: &mut Change) -> Result<(), Stop> {
+        if let Wish::Bytes(bytes) = wish {
+            self.large_enough(bytes)?;
+        }
         let (count, share) = self.count(facts, group, wish)?;
         let bytes = count.map(|count| count.saturating_mul(group.extent));
         if let Some(bytes) = bytes {
