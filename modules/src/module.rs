@@ -31,6 +31,11 @@ pub trait Module: Serialize + DeserializeOwned + JsonSchema + 'static {
     /// The argument that a single word or line of text stands for, if one does.
     const FREE_FORM: Option<&'static str> = None;
 
+    /// What this very task acts on, where its arguments decide it.
+    fn scope(&self) -> Scope {
+        Self::SCOPE
+    }
+
     /// What must be looked at; asked again until nothing new is named. What the plan misses, so that it is planned
     /// with all that was read and nothing else: a plan asks early, by [`Facts::need`], for what can share a round.
     fn reads(&self, seen: &Facts) -> Vec<Read> {
@@ -64,6 +69,8 @@ pub struct Sample {
 
 /// Arguments of some module, ready to be planned.
 pub trait Planner: Send + Sync {
+    /// As [`Module::scope`].
+    fn scope(&self) -> Scope;
     /// As [`Module::reads`].
     fn reads(&self, seen: &Facts) -> Vec<Read>;
     /// As [`Module::plan`].
@@ -74,6 +81,9 @@ pub trait Planner: Send + Sync {
 }
 
 impl<M: Module + Send + Sync> Planner for M {
+    fn scope(&self) -> Scope {
+        Module::scope(self)
+    }
     fn reads(&self, seen: &Facts) -> Vec<Read> {
         Module::reads(self, seen)
     }

@@ -51,6 +51,13 @@ pub const READING: &[Program] = &[
         &["systemctl", "show", "--no-pager", "--property=NeedDaemonReload", "*"],
         "whether systemd holds units older than their files",
     ),
+    Program::new("grub-probe", &["grub-probe"], "what a path lies on, as GRUB would have to read it"),
+    Program::new("grub2-probe", &["grub2-probe"], "what a path lies on, as GRUB would have to read it"),
+    Program::new(
+        "grub-next-entry",
+        &["grep", "-a", "-s", "-h", "-x", "-e", "next_entry=..*", "--"],
+        "which entry GRUB boots once",
+    ),
     Program::new("systemctl-is-system-running", &["systemctl", "is-system-running"], "whether systemd is up"),
     Program::new(
         "dpkg-query",
@@ -118,6 +125,30 @@ pub const READING: &[Program] = &[
     ),
     Program::new("getenforce", &["getenforce"], "SELinux's mode"),
     Program::new("ip-address", &["ip", "-json", "address", "show"], "network cards and addresses"),
+    Program::new(
+        "net-link",
+        &[
+            "sh",
+            "-c",
+            "d=/sys/class/net/$1; f=$(cat \"$d/flags\") || exit 1; m=$(readlink \"$d/master\"); \
+             echo \"master=${m##*/}\"; echo \"up=$((f & 1))\"",
+            "net-link",
+        ],
+        "which bridge or bond a network card belongs to, and whether it is up",
+    ),
+    Program::new("ethtool-features", &["ethtool", "-k"], "what a network card does by itself"),
+    Program::new("ethtool-channels", &["ethtool", "-l"], "how many queues a network card has, and may have"),
+    Program::new(
+        "interrupts",
+        &[
+            "awk",
+            "NR==1{n=NF} $1~/^[0-9]+:$/{s=$1; for(i=n+2;i<=NF;i++) s=s\" \"$i; print s}",
+            "/proc/interrupts",
+        ],
+        "numbers, kinds and names of interrupts, without their counts",
+    )
+    .of_live_files(&["/proc/interrupts"]),
+    Program::new("tuned-adm-active", &["tuned-adm", "active"], "TuneD's active profile"),
     Program::new("ip-route", &["ip", "-json", "route", "show"], "routes"),
     Program::new("ip6-route", &["ip", "-6", "-json", "route", "show"], "IPv6 routes"),
     Program::new(
@@ -126,6 +157,17 @@ pub const READING: &[Program] = &[
         "block devices, their holders and signatures",
     ),
     Program::new("lscpu", &["lscpu", "--json"], "processors and their topology"),
+    Program::new(
+        "pci-driver",
+        &[
+            "sh",
+            "-c",
+            "d=/sys/bus/pci/devices/$1; [ -e \"$d\" ] || exit 1; c=none; \
+             [ ! -e \"$d/driver\" ] || { c=$(readlink \"$d/driver\") || exit 1; c=${c##*/}; }; echo \"$c\"",
+            "pci-driver",
+        ],
+        "the driver of a PCI device; `none` where it has none",
+    ),
     Program::new("findmnt", &["findmnt", "--json", "--bytes", "--real"], "mounts"),
     Program::new(
         "mounts",

@@ -18,6 +18,8 @@ pub enum Shape {
     Words,
     /// Whole numbers: `010` is not octal, `0x10` is 16.
     Number,
+    /// Numbers with a fraction: `0.5` is `0.500000`.
+    Decimal,
     /// Sizes in bytes: `8G` is `8589934592`.
     Size,
     /// Lists of CPUs: `0-3,8` is `0,1,2,3,8`.
@@ -39,6 +41,9 @@ impl Shape {
             Self::Text => false,
             Self::Words => one.split_whitespace().eq(two.split_whitespace()),
             Self::Number => matches!((number(one), number(two)), (Some(one), Some(two)) if one == two),
+            Self::Decimal => {
+                matches!((one.parse::<f64>(), two.parse::<f64>()), (Ok(one), Ok(two)) if one == two)
+            }
             Self::Size => matches!((parse_size(one), parse_size(two)), (Ok(one), Ok(two)) if one == two),
             Self::CpuList => {
                 matches!((CpuList::parse(one), CpuList::parse(two)), (Ok(one), Ok(two)) if one == two)
@@ -88,6 +93,9 @@ mod tests {
             (Shape::Words, "4096\t131072\t6291456", "4096 131072 6291456", true),
             (Shape::Words, "4096 131072", "4096 131072 6291456", false),
             (Shape::Words, " 250 32000 100 128 ", "250\t32000\t100\t128", true),
+            (Shape::Decimal, "0.5", "0.500000", true),
+            (Shape::Decimal, "0.5", "0.6", false),
+            (Shape::Decimal, "a", "b", false),
             (Shape::Size, "8G", "8589934592", true),
             (Shape::Size, "8G", "8000000000", false),
             (Shape::CpuList, "0-3,8", "0,1,2,3,8", true),

@@ -1,4 +1,5 @@
 //! What one task asks of one target.
+use super::dead_man::DeadMan;
 use super::evidence::Evidence;
 use super::row::Row;
 use super::step::Step;
@@ -272,6 +273,9 @@ pub struct Change {
     /// The states to reach; empty where nothing is to be done.
     #[serde(default)]
     pub steps: Vec<Step>,
+    /// The cluster that it changes, by its fsid; none for a change of the host itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<String>,
     /// The step whose program's answer becomes the result: `rc`, `stdout`, `stderr` and their lines.
     #[serde(default)]
     pub answer: Option<usize>,
@@ -281,6 +285,9 @@ pub struct Change {
     /// What to wait for after the steps; waiting changes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<Wait>,
+    /// What takes it back by itself where it has cut the host off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dead_man: Option<DeadMan>,
     /// When it is felt.
     #[serde(default)]
     pub effect: Effect,

@@ -39,7 +39,7 @@ pub enum Act {
         /// What is not known any more afterwards.
         spoils: Vec<Spoil>,
     },
-    /// Sends one JSON-RPC request to a socket on the host.
+    /// Sends one JSON-RPC request to a socket on the host: a row of [`crate::programs::rpc::SENDING`].
     Rpc {
         /// The socket.
         socket: HostPath,
@@ -56,12 +56,16 @@ pub enum Act {
 pub enum Spoil {
     /// One read.
     Read(Read),
+    /// One read whose answer is known all the same: what the act leaves. Tasks behind it are planned on that.
+    Becomes(Read, Seen),
     /// Every file at or below a path.
     Below(HostPath),
     /// Every answer of a row with this name.
     Answers(String),
-    /// All values of the kernel: /proc, /sys and what programs say of them.
+    /// All values of the kernel: /proc, /sys, what programs say of them, and what is answered over sockets.
     Volatile,
+    /// Every answer over a socket: who serves it may be another one.
+    Rpc,
     /// What is not there yet at or below a path, such as files that an unpacked package may bring. What is there
     /// stays known, and so do names that hold `tunerun`: nobody else makes those.
     Missing(HostPath),
@@ -86,6 +90,8 @@ pub enum Match {
     },
     /// A program's output that holds each of these lines.
     Has(Vec<String>),
+    /// A program's output that holds one of these lines, whichever.
+    HasOne(Vec<String>),
     /// A program's output that holds none of these lines.
     Lacks(Vec<String>),
     /// A program that ended with this status.
@@ -117,6 +123,9 @@ impl Match {
             },
             Self::Has(lines) => {
                 output_lines(seen).is_some_and(|seen| lines.iter().all(|line| seen.contains(line)))
+            }
+            Self::HasOne(lines) => {
+                output_lines(seen).is_some_and(|seen| lines.iter().any(|line| seen.contains(line)))
             }
             Self::Lacks(lines) => {
                 output_lines(seen).is_some_and(|seen| !lines.iter().any(|line| seen.contains(line)))
@@ -278,6 +287,18 @@ impl Step {
         back: Back,
     ) -> Self {
         Self { claim, look: Some(look), before, after, act: Act::Call { row, spoils }, back }
+    }
+
+    /// An RPC request that must bring a look over the same socket from `before` to `after`.
+    pub fn rpc(
+        claim: Claim,
+        socket: &HostPath,
+        (method, params): (&str, Json),
+        (row, before, after): (Row, Seen, Match),
+        back: Back,
+    ) -> Self {
+        let act = Act::Rpc { socket: socket.clone(), method: method.to_owned(), params };
+        Self { claim, look: Some(Read::rpc(socket, row)), before, after, act, back }
     }
 
     /// Whether it is an act rather than a state: proven by its own evidence, done again whenever it is asked for.

@@ -2,9 +2,9 @@
 use crate::engine::walk::{Key, Ran};
 use crate::inventory::HostId;
 use crate::transport::{Become, Identity};
-use modules::vocabulary::{Facts, Identity as Who, Read, Seen};
+use modules::vocabulary::{Claim, Facts, Identity as Who, Read, Seen};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// What tasks act on: a host, as somebody.
@@ -60,6 +60,8 @@ impl Acting {
 pub struct Known {
     /// Who acts there; none before the first look.
     pub who: Option<Who>,
+    /// What tells the machine from others (see [`super::carrier::Greeting`]).
+    pub machine: Option<String>,
     /// The answers.
     pub seen: Arc<BTreeMap<Read, Seen>>,
 }
@@ -68,6 +70,13 @@ impl Known {
     /// Facts without planned steps.
     pub fn facts(&self) -> Facts {
         Facts::new(Arc::clone(&self.seen), self.who.clone().unwrap_or_default())
+    }
+
+    /// Forgets answers.
+    pub fn forget(&mut self, spoiled: impl Fn(&Read) -> bool) {
+        if self.seen.keys().any(&spoiled) {
+            Arc::make_mut(&mut self.seen).retain(|read, _| !spoiled(read));
+        }
     }
 
     /// Takes further answers.
@@ -93,6 +102,12 @@ pub struct HostState {
     pub proving: bool,
     /// How many batches were prepared, by host.
     pub batches: HashMap<String, u32>,
+    /// Hosts by which its tasks reach a cluster.
+    pub vias: BTreeSet<String>,
+    /// Tasks whose changes of a cluster another host makes: the things, by fsid and claim.
+    pub shares: HashMap<Key, Vec<(String, Claim)>>,
+    /// How much of what other hosts have done it has heard of.
+    pub heard: usize,
 }
 
 impl HostState {
@@ -106,6 +121,9 @@ impl HostState {
             ran: HashMap::new(),
             proving: false,
             batches: HashMap::new(),
+            vias: BTreeSet::new(),
+            shares: HashMap::new(),
+            heard: 0,
         }
     }
 }

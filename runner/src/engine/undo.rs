@@ -5,7 +5,7 @@ use modules::fold::{Folded, fold};
 use modules::recovery::{Found, found};
 use modules::vocabulary::{
     Act, Activation, Back, Body, Bytes, Content, Facts, Identity, Image, Look, Match, Read, Row, Seen, Spoil,
-    Step, TaskId,
+    Step, TaskId, Writing,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -243,7 +243,7 @@ impl One<'_> {
         let Seen::Node(now) = now else { return false };
         let begin = usize::try_from(now.size).ok().and_then(|size| new.as_slice().get(..size));
         self.came == Came::Half
-            && (before.mount_point || before.links > 1)
+            && Writing::of(before, self.facts.who()).is_in_place()
             && begin.is_some_and(|begin| now.digest() == Some(Bytes::from(begin).digest()))
     }
 }

@@ -68,6 +68,8 @@ pub enum OriginKind {
     Playbook,
     /// Hosts and groups.
     Inventory,
+    /// What tasks bring to hosts: sources of copies, templates, scripts.
+    Source,
     /// Variables: group_vars, host_vars, vars and defaults of roles, `-e @FILE`.
     Vars,
 }
@@ -78,6 +80,7 @@ impl OriginKind {
         match self {
             Self::Playbook => "playbook",
             Self::Inventory => "inventory",
+            Self::Source => "source",
             Self::Vars => "vars",
         }
     }
@@ -131,6 +134,9 @@ pub struct Part {
     /// The host that it acts on, where that is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
+    /// The cluster that it changes, by its fsid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<String>,
     /// What it comes to.
     #[serde(flatten)]
     pub what: Asks,

@@ -23,6 +23,10 @@ pub(super) fn parts(
                 label: task.label.clone().filter(|_| !task.secret),
                 module: task.module.clone(),
                 host: Some(task.target.host.clone()).filter(|name| name != host),
+                cluster: match &task.what {
+                    What::Change(change) => change.cluster.clone(),
+                    _ => None,
+                },
                 what,
             })
         })

@@ -1,5 +1,6 @@
 //! Events folded into what people and programs read.
 
+pub mod arguments;
 pub mod diagnostic;
 pub mod drift;
 pub mod event;

@@ -189,6 +189,7 @@ pub fn task_text(task: &Planned, change: &Change, paint: Paint) -> String {
 
 fn change(task: &Planned, change: &Change, diff: bool, paint: Paint, out: &mut String) {
     let mut facts = Vec::new();
+    facts.extend(change.cluster.as_ref().map(|fsid| format!("for cluster {fsid}, by {}", task.target.host)));
     match change.effect {
         Effect::Now => {}
         Effect::DaemonRestart => facts.push("felt after a daemon restart".to_owned()),

@@ -3,7 +3,7 @@ use super::prepared::Batch;
 use super::text::{LOCKED, STALE, UNSTAGED};
 use crate::engine::probe::{Reads, output};
 use crate::transport::shell::{Answer, Section};
-use modules::vocabulary::{Act, Match, Output, Read, Seen, touches};
+use modules::vocabulary::{Act, Body, Bytes, Match, Node, Output, Read, Seen, touches};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -29,6 +29,9 @@ pub struct BatchReport {
     /// The step whose new content could not be staged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unstaged_step: Option<usize>,
+    /// The boot loader fell back to the old kernel line: in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fell_back: Option<String>,
     /// The acts by step; none for those that were not reached.
     #[serde(default)]
     pub acts: Vec<Option<ActDone>>,
@@ -105,6 +108,12 @@ impl BatchReport {
         for read in round.again {
             seen.insert(read, Seen::Failed("it changed while it was looked at".to_owned()));
         }
+        for read in &batch.verify {
+            if let (Some(path), Some(bytes)) = (read.path(), super::text::content_put(batch, read)) {
+                let there = seen.get(&Read::digest(path)).and_then(|seen| with_content(seen, bytes));
+                seen.extend(there.map(|there| (read.clone(), there)));
+            }
+        }
         let evidence = super::text::evidence(batch).answers("b.", answer)?.seen;
         Ok(Self { acts, seen, evidence, ..Self::default() })
     }
@@ -121,6 +130,11 @@ impl BatchReport {
         let Some(Some(act)) = self.acts.get(index) else { return Verdict::NotReached };
         if act.output.status != 0 {
             return Verdict::Failed(words_of(&step.act, &act.output));
+        }
+        if let (Some(words), Act::Call { row, .. }) = (&self.fell_back, &step.act)
+            && row.name == "reboot"
+        {
+            return Verdict::Failed(words.clone());
         }
         if step.after == Match::Any || self.is_superseded(batch, index) {
             return Verdict::Proven;
@@ -165,6 +179,16 @@ impl BatchReport {
             }
             _ => None,
         })
+    }
+}
+
+/// A file with its content, where its digest says that it is this one. Else it must be read.
+fn with_content(seen: &Seen, bytes: &Bytes) -> Option<Seen> {
+    match seen {
+        Seen::Node(node) if node.digest() == Some(bytes.digest()) => {
+            Some(Seen::Node(Node { body: Some(Body::Bytes(bytes.clone())), ..node.clone() }))
+        }
+        _ => None,
     }
 }
 

@@ -39,9 +39,22 @@ impl HostRun {
         Ok(end)
     }
 
+    /// Tells that the host's part does not begin.
+    pub fn stays_out(&self, end: HostEnd) {
+        let (host, counts) = (self.state.name.clone(), self.counts);
+        self.tell(Event::HostEnded {
+            host,
+            end,
+            counts,
+            tally: None,
+            owed: Vec::new(),
+            not_live: Vec::new(),
+        });
+    }
+
     /// A part that ended in order leaves no mark of an open run, whichever batch was its last.
     async fn unmark(&mut self, journal: &Journal, end: HostEnd) {
-        if matches!(end, HostEnd::FailedHalf | HostEnd::Unreachable) {
+        if matches!(end, HostEnd::FailedHalf | HostEnd::Unreachable | HostEnd::Lost) {
             return;
         }
         for target in std::mem::take(&mut self.marked) {
@@ -118,6 +131,8 @@ impl HostRun {
             undo: false,
             undoes: Vec::new(),
             timeout: None,
+            dead_man: None,
+            cluster: None,
         };
         let who = self.state.known.get(&target).and_then(|known| known.who.clone()).unwrap_or_default();
         let prepared = journal.prepare(batch.clone(), Vec::new()).await?;

@@ -1,11 +1,16 @@
 //! A run on one host: look, walk, act, look again, until nothing is left to do; on failure take the batch back.
 mod act;
 mod back;
+mod boot;
+mod consent;
+mod dead_man;
 mod end;
 mod guests;
 mod waiting;
 
 pub(in crate::engine) use back::unwritten;
+pub use boot::Road;
+pub use consent::Consent;
 pub use end::activation_words;
 
 use super::carrier::CarrierError;
@@ -18,7 +23,7 @@ use crate::diagnostic::Diagnostic;
 use crate::journal::{HostEnd, Journal, JournalError};
 use crate::report::event::{Counts, Event, TaskEnd};
 use modules::vocabulary::{Activation, Read};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// How often a host may be looked at before its plan must be complete.
@@ -37,8 +42,28 @@ pub enum HostError {
     Unreachable(Unreachable),
     /// It was reached and does not answer as it should.
     Carrier(CarrierError),
+    /// A batch cut the link, and the host took it back by itself.
+    CutOff {
+        /// How long it waited.
+        seconds: u32,
+        /// Whether all of it went back.
+        whole: bool,
+        /// What the way back said.
+        said: String,
+        /// How it stands now, in words.
+        standing: String,
+    },
+    /// A batch that may cut the link was sent, and the host was not reached again.
+    Unconfirmed {
+        /// How long it waits.
+        seconds: u32,
+        /// The last reason.
+        last: String,
+    },
     /// The plan is not complete after many looks.
     Unsettled,
+    /// It was booted and did not come back.
+    Lost(String),
     /// The journal cannot be written: the run must stop.
     Journal(JournalError),
 }
@@ -54,10 +79,30 @@ impl HostError {
                     .help("wait until that has ended, then start again; nothing was written here")
             }
             Self::Carrier(error) => Diagnostic::error(format!("{host}: {error}"), None),
+            Self::CutOff { seconds, whole, said, standing } => {
+                let how =
+                    if *whole { "took it back by itself" } else { "took it back by itself, but not wholly" };
+                let words = format!(
+                    "{host}: the change cut the link: nobody could confirm it within {seconds} s, and the host {how}"
+                );
+                let problem = Diagnostic::error(words, None).note(standing.clone());
+                let problem =
+                    if said.trim().is_empty() { problem } else { problem.note(said.trim().to_owned()) };
+                problem.help("reach the host by another way before this is tried again, or leave it out")
+            }
+            Self::Unconfirmed { seconds, last } => Diagnostic::error(
+                format!("{host} cannot be reached any more since a change that may cut the link: {last}"),
+                None,
+            )
+            .note(format!("it takes the change back by itself {seconds} s after it was made, if it runs"))
+            .help("once it can be reached, by its console if need be: `tunerun resume last`"),
             Self::Unsettled => {
                 Diagnostic::error(format!("{host}: the plan is not settled after {ROUNDS} looks"), None)
                     .help("a module that asks for ever new reads is at fault; please report it")
             }
+            Self::Lost(why) => Diagnostic::error(format!("{host} is lost: {why}"), None)
+                .note("nothing more is done there; a kernel line on trial is not the default, the next boot is the old one")
+                .help("look at its console, power it off and on; when it answers again, `tunerun resume` or `tunerun undo` the run"),
             Self::Journal(error) => Diagnostic::error(error.to_string(), None)
                 .help("free space or mend the folder, then `tunerun resume` or `tunerun undo` the run"),
         }
@@ -90,6 +135,8 @@ pub struct HostRun {
     pub refused: Option<HostEnd>,
     /// What judges each task of a batch before the batch is prepared.
     pub review: Option<Review>,
+    /// What a person has agreed to.
+    pub consent: Consent,
     /// Who held its lock when it was first looked at.
     pub held: Option<String>,
     /// Where the mark of an open run stands.
@@ -107,7 +154,7 @@ pub struct HostRun {
 /// What an applied batch was, until the next walk judges it.
 struct Applied {
     target: Target,
-    past: Past,
+    past: Vec<Past>,
     keys: Vec<String>,
 }
 
@@ -123,6 +170,7 @@ impl HostRun {
             open_runs: BTreeSet::new(),
             refused: None,
             review: None,
+            consent: Consent::default(),
             held: None,
             marked: BTreeSet::new(),
             counts: Counts::default(),
@@ -145,27 +193,61 @@ impl HostRun {
     /// # Errors
     /// [`HostError`].
     pub async fn plan(&mut self, last: usize) -> Result<Walked, HostError> {
-        for _ in 0..ROUNDS {
+        let mut rounds = 0;
+        while rounds < ROUNDS {
+            self.scene.hear(&self.state.name, &mut self.state.heard, &mut self.state.known);
             let walked = walk(&self.scene, &mut self.state, last);
-            if walked.wanted.values().all(Vec::is_empty) {
-                self.meet(&walked).await?;
-                self.not_live = end::not_live(&walked.told);
-                return Ok(walked);
-            }
-            for (target, reads) in walked.wanted {
-                self.look(&target, reads).await?;
+            let settled = walked.wanted.values().all(Vec::is_empty);
+            let looked = match settled {
+                true => self.meet(&walked).await,
+                false => self.look_all(walked.wanted.clone()).await,
+            };
+            match looked {
+                Ok(()) if settled => {
+                    self.not_live = end::not_live(&walked.told);
+                    return Ok(walked);
+                }
+                Ok(()) => rounds += 1,
+                // Another host reaches the cluster as well: the walk chooses it.
+                Err((target, error)) if self.passes_over(&target, &error) => {}
+                Err((_, error)) => return Err(error),
             }
         }
         Err(HostError::Unsettled)
     }
 
+    /// As [`HostRun::plan`], while things are done: a host that looks does not leave others waiting in vain.
+    async fn plan_on(&mut self, last: usize) -> Result<Walked, HostError> {
+        let scene = Arc::clone(&self.scene);
+        let _acts = scene.acts();
+        self.plan(last).await
+    }
+
+    async fn look_all(&mut self, wanted: BTreeMap<Target, Vec<Read>>) -> Result<(), (Target, HostError)> {
+        for (target, reads) in wanted {
+            self.look(&target, reads).await.map_err(|error| (target, error))?;
+        }
+        Ok(())
+    }
+
+    /// Whether a host that cannot be reached is only one of those that lead to a cluster.
+    fn passes_over(&self, target: &Target, error: &HostError) -> bool {
+        let passed = error.is_unreachable()
+            && target.host != self.state.name
+            && self.state.vias.contains(&target.host);
+        if passed {
+            self.scene.pass_over(&target.host);
+        }
+        passed
+    }
+
     /// Whoever is acted on was met before, though nothing had to be read: who acts there, and which runs are open.
-    async fn meet(&mut self, walked: &Walked) -> Result<(), HostError> {
+    async fn meet(&mut self, walked: &Walked) -> Result<(), (Target, HostError)> {
         let acts = walked.planned.iter().filter(|task| matches!(task.what, What::Change(_)));
         let targets: BTreeSet<&Target> = acts.map(|task| &task.target).collect();
         for target in targets {
             if self.state.known.get(target).is_none_or(|known| known.who.is_none()) {
-                self.look(target, Vec::new()).await?;
+                self.look(target, Vec::new()).await.map_err(|error| (target.clone(), error))?;
             }
         }
         Ok(())
@@ -175,12 +257,10 @@ impl HostRun {
         let own = target.host == self.state.name;
         // What another host has looked up of a third one is not looked up again.
         let _turn = if own { None } else { Some(self.links.turn(&target.host).await) };
-        if !own
-            && target.user == Acting::Login
-            && let Some(shared) = self.scene.known(&target.host)
-        {
+        if !own && let Some(shared) = self.scene.known(target) {
             let known = self.state.known.entry(target.clone()).or_default();
             known.who = known.who.take().or(shared.who);
+            known.machine = known.machine.take().or(shared.machine);
             known.learn(shared.seen.iter().map(|(read, seen)| (read.clone(), seen.clone())));
             reads.retain(|read| !known.seen.contains_key(read));
             if reads.is_empty() {
@@ -193,23 +273,37 @@ impl HostRun {
         if known.who.is_some() {
             let seen = carrier.look(&reads).await.map_err(HostError::Carrier)?;
             known.learn(seen);
-            if target.user == Acting::Login {
-                self.scene.tell_known(&target.host, known);
-            }
+            self.publish(target);
             return Ok(());
         }
         let (greeting, seen) = carrier.greet(&reads).await.map_err(HostError::Carrier)?;
         known.who = Some(greeting.who);
+        known.machine = greeting.machine;
         known.learn(seen);
-        if target.user == Acting::Login {
-            self.scene.tell_known(&target.host, known);
-        }
+        self.publish(target);
         self.greeted = true;
-        if target.host == self.state.name {
+        if target.host == self.state.name || self.state.vias.contains(&target.host) {
             self.open_runs.extend(greeting.open_runs);
             self.held = self.held.take().or(greeting.held);
         }
         Ok(())
+    }
+
+    /// Whether a host that leads to a cluster cannot be reached any more; then the next one counts.
+    async fn is_gone(&self, target: &Target) -> bool {
+        match self.links.carrier(&self.scene, target).await {
+            Ok(_) => false,
+            Err(error) => self.passes_over(target, &HostError::Unreachable(error)),
+        }
+    }
+
+    /// Tells other hosts what was seen where they may look too.
+    fn publish(&self, target: &Target) {
+        if let Some(known) = self.state.known.get(target)
+            && (target.user == Acting::Login || target.host != self.state.name)
+        {
+            self.scene.tell_known(target, known);
+        }
     }
 
     /// Applies everything up to and with play number `last`. Gives how the host's part ended, if it ended.
@@ -229,7 +323,7 @@ impl HostRun {
     async fn applied(&mut self, journal: &Journal, last: usize) -> Result<Option<HostEnd>, JournalError> {
         let mut applied: Option<Applied> = None;
         loop {
-            let walked = match self.plan(last).await {
+            let walked = match self.plan_on(last).await {
                 Ok(walked) => walked,
                 Err(HostError::Journal(error)) => return Err(error),
                 Err(error) => return self.broken(journal, &error, applied.is_some()).await.map(Some),
@@ -263,6 +357,13 @@ impl HostRun {
                         return Ok(Some(HostEnd::Failed));
                     }
                 }
+                Next::Again { at } => {
+                    self.freeze(&walked.planned[..at]);
+                    self.tell_rest(&walked.planned, at);
+                    if let Err(error) = self.look_again(&walked.planned[at]).await {
+                        return self.broken(journal, &error, false).await.map(Some);
+                    }
+                }
                 Next::Pause { at, seconds, prompt } => {
                     self.tell_rest(&walked.planned, at);
                     let task = &walked.planned[at];
@@ -270,6 +371,8 @@ impl HostRun {
                         return Ok(Some(HostEnd::Failed));
                     }
                 }
+                // The way to a cluster may be gone since it was planned: nothing was sent yet.
+                Next::Batch(group) if group.cluster.is_some() && self.is_gone(&group.target).await => {}
                 Next::Batch(group) => {
                     if let Some((at, problem)) = self.unreviewed(&walked.planned, &group.members) {
                         self.tell_rest(&walked.planned, at);
@@ -280,6 +383,10 @@ impl HostRun {
                     if !self.in_step(first).await {
                         self.tell_rest(&walked.planned, group.members[0]);
                         return Ok(Some(HostEnd::Skipped));
+                    }
+                    if !self.consents(&walked.planned, &group.members).await {
+                        self.tell_rest(&walked.planned, group.members[0]);
+                        return Ok(Some(HostEnd::Declined));
                     }
                     self.freeze(&walked.planned[..group.end]);
                     self.tell_rest(&walked.planned, group.members[0]);

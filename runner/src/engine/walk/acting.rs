@@ -4,19 +4,14 @@ use super::items::Walker;
 use super::setting::Unknown;
 use crate::diagnostic::Diagnostic;
 use crate::engine::target::{Acting, Target};
+use crate::template::Vars as _;
 
 impl Walker<'_> {
     /// Whom the task acts on, and as whom.
     pub(super) fn target(&self, frame: &Frame<'_>) -> Result<Target, Unknown> {
         let task = frame.task;
         let scope = self.scope(Some(task), frame.locals.clone());
-        let settings = &task.settings;
-        let var = |name: &str| -> Option<String> {
-            let rendered =
-                scope.templates().value(&format!("{{{{ {name} | default('') }}}}"), &scope).ok()?;
-            super::setting::text_of(&rendered.value).filter(|text| !text.is_empty())
-        };
-        let delegated = scope.text(settings.delegate_to.as_ref())?;
+        let delegated = scope.text(task.settings.delegate_to.as_ref())?;
         let host = match delegated {
             None => self.state.name.clone(),
             Some(name) => {
@@ -36,6 +31,20 @@ impl Walker<'_> {
                     }
                 }
             }
+        };
+        self.acting(frame, host)
+    }
+
+    /// As whom the task acts on a host.
+    pub(super) fn acting(&self, frame: &Frame<'_>, host: String) -> Result<Target, Unknown> {
+        let task = frame.task;
+        let scope = self.scope(Some(task), frame.locals.clone());
+        let settings = &task.settings;
+        let var = |name: &str| -> Option<String> {
+            scope.get(name)?;
+            let rendered =
+                scope.templates().value(&format!("{{{{ {name} | default('') }}}}"), &scope).ok()?;
+            super::setting::text_of(&rendered.value).filter(|text| !text.is_empty())
         };
         let becomes = match &settings.r#become {
             Some(setting) => scope.flag(Some(setting), false)?,

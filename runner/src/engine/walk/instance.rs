@@ -2,13 +2,14 @@
 use super::items::{Flow, Walker, empty};
 use super::outcome::{Planned, Verdict, What};
 use super::replay::Replayed;
-use super::scope::Scope;
+use super::scope::Scope as Variables;
 use super::setting::Unknown;
 use super::words::Word;
 use crate::diagnostic::Diagnostic;
 use crate::engine::target::{Acting, Target};
 use crate::playbook::Task;
 use crate::template::{Json, Var, late};
+use modules::Scope;
 use modules::vocabulary::{Stop, TaskId};
 use serde_json::json;
 use std::sync::Arc;
@@ -175,7 +176,7 @@ impl Walker<'_> {
             Some((host, name)) => (Target { host: host.to_owned(), user: Acting::Login }, name),
             None => (self.login(), name),
         };
-        let shared = self.scene.known(&target.host);
+        let shared = self.scene.known(&target);
         if !self.state.known.contains_key(&target)
             && let Some(known) = shared
         {
@@ -190,6 +191,7 @@ impl Walker<'_> {
 
     pub(super) fn late(&mut self, frame: &Frame<'_>, on: &str) -> Inst {
         self.changes = true;
+        self.hold_for(frame.task, &frame.target);
         self.planned_in(frame, What::Late { on: on.to_owned() });
         Inst::pending(late(&format!("`{}`", frame.task.title())))
     }
@@ -242,16 +244,29 @@ impl Walker<'_> {
             Err(unknown) => return self.unknown_in(&frame, unknown),
         };
         frame.secret |= called.secret;
+        if called.planner.scope() == Scope::Cluster && frame.task.settings.delegate_to.is_none() {
+            match self.via(&frame) {
+                Ok(target) => frame.target = target,
+                Err(unknown) => return self.unknown_in(&frame, unknown),
+            }
+        }
+        if let Some(inst) = self.followed(&frame) {
+            return inst;
+        }
         let planned = {
             let facts = self.facts.get(&frame.target).unwrap_or_else(|| empty());
             called.planner.plan(facts)
         };
         match planned {
             Ok(change) => {
+                let again = self.looks(&frame, &*called.planner, &change);
+                if let Some(inst) = self.divided(&frame, &change) {
+                    return inst;
+                }
                 if change.answer.is_none() && change.wait.is_none() {
                     self.keep(&frame, called.planner, Vec::new());
                 }
-                self.changed(frame, change, tries)
+                self.changed(frame, change, (tries, again))
             }
             Err(Stop::Unread(reads)) => {
                 self.out.want(&frame.target.clone(), reads);
@@ -335,9 +350,11 @@ impl Walker<'_> {
             fence: self.fence,
             ends_batch: false,
             delay: None,
+            again: None,
             secret,
             timeout: None,
             failure: None,
+            held: false,
             what,
         };
         self.order += 1;
@@ -350,7 +367,7 @@ impl Walker<'_> {
         if !crate::template::Templates::is_template(&written) {
             return written;
         }
-        let scope: Scope<'_> = self.scope(Some(task), Vec::new());
+        let scope: Variables<'_> = self.scope(Some(task), Vec::new());
         match scope.templates().value(&written, &scope) {
             Ok(rendered) if !rendered.secret => super::setting::text_of(&rendered.value).unwrap_or(written),
             _ => written,

@@ -5,6 +5,7 @@
 mod acting;
 mod args;
 mod asking;
+mod clusters;
 mod decide;
 mod fights;
 mod flush;
@@ -18,10 +19,12 @@ mod loops;
 mod outcome;
 mod probe;
 mod replay;
+mod retrying;
 mod scene;
 mod scope;
 mod setting;
 mod sources;
+mod trial;
 mod turns;
 mod words;
 

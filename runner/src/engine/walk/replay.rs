@@ -3,8 +3,10 @@ use super::instance::{Frame, Inst};
 use super::items::Walker;
 use super::outcome::{Ran, Verdict, What};
 use super::setting::Unknown;
+use super::trial::was_trial;
 use crate::diagnostic::Diagnostic;
 use crate::template::Var;
+use modules::Scope;
 use serde_json::json;
 
 impl Walker<'_> {
@@ -14,6 +16,9 @@ impl Walker<'_> {
             let target = frame.target.clone();
             let inst = self.skipped(frame.task, &frame.key, frame.label.clone(), &target, why.clone());
             return Replayed::Done(Box::new(inst));
+        }
+        if ran.looked {
+            return Replayed::Again(ran.tries);
         }
         let fresh = ran.verdict.is_none();
         let verdict = match ran.verdict.clone() {
@@ -41,9 +46,15 @@ impl Walker<'_> {
         self.take(frame.task, &ran.sets);
         ran.verdict = Some(verdict.clone());
         let (sets, error, probed) = (ran.sets.clone(), ran.error.clone(), ran.probed);
+        let was_trial = was_trial(&ran);
         let (claims, answer, undone) = (ran.claims.clone(), ran.answer.clone(), ran.undone);
+        self.settled(&frame.key, &ran, verdict.failed);
         self.state.ran.insert(frame.key.clone(), ran);
+        let trial = was_trial.then(|| self.target(frame).unwrap_or_else(|_| frame.target.clone()));
         if verdict.failed {
+            if let Some(target) = &trial {
+                self.trial_failed(target);
+            }
             return Replayed::Done(Box::new(self.failed_by(frame, verdict, error.as_deref())));
         }
         if self.state.proving && !probed && !undone && answer.is_none() && !self.prove(frame, claims) {
@@ -55,6 +66,9 @@ impl Walker<'_> {
             self.changes |= verdict.changed;
             self.planned_in(frame, What::Done { changed: verdict.changed, failed: false });
         }
+        if let Some(target) = trial {
+            self.after_trial(frame, &target);
+        }
         let inst = Inst { secret: frame.secret, sets, ..Inst::known(verdict.result, verdict.changed) };
         Replayed::Done(Box::new(inst))
     }
@@ -62,7 +76,7 @@ impl Walker<'_> {
     /// Keeps a task that was done, to ask it again on what is there now. False where its arguments need a fact first.
     pub(super) fn prove(&mut self, frame: &Frame<'_>, claims: Vec<modules::vocabulary::Claim>) -> bool {
         let Some(entry) = modules::find(&frame.task.action.module) else { return true };
-        let Ok(target) = self.target(frame) else { return true };
+        let Ok(mut target) = self.target(frame) else { return true };
         let scope = self.scope(Some(frame.task), frame.locals.clone());
         if scope.flag(frame.task.settings.check_mode.as_ref(), false).unwrap_or(true) {
             return true;
@@ -70,6 +84,10 @@ impl Walker<'_> {
         let called = self.scope(Some(frame.task), frame.locals.clone()).called(frame.task, entry);
         match called {
             Ok(called) => {
+                if called.planner.scope() == Scope::Cluster && frame.task.settings.delegate_to.is_none() {
+                    let Ok(via) = self.via(frame) else { return true };
+                    target = via;
+                }
                 let frame = Frame { target, locals: Vec::new(), key: String::new(), label: None, ..*frame };
                 self.keep(&frame, called.planner, claims);
                 true

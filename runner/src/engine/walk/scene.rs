@@ -1,15 +1,19 @@
 //! What all hosts of a run share: playbook, inventory, variables, and what finished tasks made.
+use super::args::Constants;
+use super::clusters::Clusters;
 use super::hosts::{Roll, Select};
 use super::hostvars::Hostvars;
 use super::layers::{Layer, Layers};
-use crate::engine::target::{Known, Target};
+use super::sources::Sources;
+use crate::engine::target::{Acting, Known, Target};
 use crate::inventory::{HostId, Inventory};
 use crate::playbook::{Loader, Playbook, Selection, TaskId};
 use crate::template::{Json, Templates, Var};
 use crate::vault::Password;
-use modules::vocabulary::Facts;
+use modules::vocabulary::{Act, Facts, Read, touches};
 use serde_json::json;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 /// What was asked for when the run was started.
@@ -31,6 +35,8 @@ pub struct Asked {
     pub no_probes: bool,
     /// Of commands only those run while planning that their author declared as reads: the plan is for later.
     pub declared_only: bool,
+    /// `--step`: hosts go one after another, and each is asked for.
+    pub step: bool,
     /// Passwords of the vault.
     pub passwords: Arc<Vec<Password>>,
     /// Chooses the hosts of the plays again, where tasks may add hosts or groups.
@@ -57,7 +63,10 @@ pub struct Scene {
     pub(super) diff: bool,
     pub(super) no_probes: bool,
     pub(super) declared_only: bool,
+    pub(super) step: bool,
     pub(super) files: Mutex<HashMap<String, Layer>>,
+    pub(super) sources: Sources,
+    pub(super) constants: Constants,
     pub(super) select: Option<Select>,
     pub(super) shared: Arc<Shared>,
 }
@@ -68,9 +77,29 @@ pub struct Shared {
     layers: Layers,
     made: RwLock<HashMap<String, HashMap<String, Var>>>,
     given: RwLock<HashMap<String, HashMap<String, Var>>>,
-    known: RwLock<HashMap<String, Known>>,
+    known: RwLock<HashMap<Target, Known>>,
+    numbers: Mutex<HashMap<String, u32>>,
     once: Mutex<HashMap<String, Once>>,
+    pub(super) clusters: Mutex<Clusters>,
+    pub(super) acts_now: AtomicBool,
+    done: RwLock<Vec<Deed>>,
     pub(super) roll: Roll,
+}
+
+/// What a host of the run has done where others may have looked: on another host, or on a cluster.
+#[derive(Clone, Debug)]
+struct Deed {
+    by: String,
+    on: String,
+    cluster: bool,
+    acts: Vec<Act>,
+}
+
+impl Deed {
+    /// Whether an answer that was seen on a host is not known any more.
+    fn spoils(&self, host: &str, read: &Read) -> bool {
+        (self.cluster || self.on == host) && self.acts.iter().any(|act| touches(act, read))
+    }
 }
 
 /// The result of a task that runs on one host for all.
@@ -101,7 +130,11 @@ impl Scene {
             made: RwLock::default(),
             given: RwLock::default(),
             known: RwLock::default(),
+            numbers: Mutex::default(),
             once: Mutex::default(),
+            clusters: Mutex::default(),
+            acts_now: AtomicBool::new(false),
+            done: RwLock::default(),
             roll: Roll::new(plays),
         };
         Self {
@@ -119,8 +152,11 @@ impl Scene {
             diff: asked.diff,
             no_probes: asked.no_probes,
             declared_only: asked.declared_only,
+            step: asked.step,
             select: asked.select,
             files: Mutex::default(),
+            sources: Sources::default(),
+            constants: Constants::default(),
             shared: Arc::new(shared),
         }
     }
@@ -197,15 +233,48 @@ impl Scene {
         given.entry(host.to_owned()).or_default().insert(name.to_owned(), var);
     }
 
-    /// What was seen of a host, for other hosts.
-    pub fn known(&self, host: &str) -> Option<Known> {
-        self.shared.known.read().unwrap_or_else(PoisonError::into_inner).get(host).cloned()
+    /// What was seen of a target, for other hosts.
+    pub fn known(&self, target: &Target) -> Option<Known> {
+        self.shared.known.read().unwrap_or_else(PoisonError::into_inner).get(target).cloned()
     }
 
-    /// Publishes what was seen of a host.
-    pub fn tell_known(&self, host: &str, known: &Known) {
+    /// Publishes what was seen of a target.
+    pub fn tell_known(&self, target: &Target, known: &Known) {
         let mut all = self.shared.known.write().unwrap_or_else(PoisonError::into_inner);
-        all.insert(host.to_owned(), known.clone());
+        all.insert(target.clone(), known.clone());
+    }
+
+    /// Numbers for so many batches on a host: the last of them. Several hosts of a run may act on one.
+    pub fn number_batches(&self, host: &str, count: u32) -> u32 {
+        let mut numbers = self.shared.numbers.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = numbers.entry(host.to_owned()).or_insert(0);
+        *last += count;
+        *last
+    }
+}
+
+impl Scene {
+    /// Tells what a host has done on a host or a cluster, for others that have looked there.
+    pub fn tell_done(&self, by: &str, on: &str, cluster: bool, acts: Vec<Act>) {
+        let deed = Deed { by: by.to_owned(), on: on.to_owned(), cluster, acts };
+        {
+            let mut all = self.shared.known.write().unwrap_or_else(PoisonError::into_inner);
+            for (target, known) in all.iter_mut() {
+                known.forget(|read| deed.spoils(&target.host, read));
+            }
+        }
+        self.shared.done.write().unwrap_or_else(PoisonError::into_inner).push(deed);
+    }
+
+    /// Lets a host forget what others have done since it last asked: `heard` of their deeds are known to it.
+    pub fn hear(&self, host: &str, heard: &mut usize, known: &mut BTreeMap<Target, Known>) {
+        let done = self.shared.done.read().unwrap_or_else(PoisonError::into_inner);
+        for deed in done.iter().skip(*heard).filter(|deed| deed.by != host) {
+            for (target, known) in known.iter_mut() {
+                known.forget(|read| deed.spoils(&target.host, read));
+            }
+        }
+        *heard = done.len();
     }
 }
 
@@ -219,7 +288,7 @@ impl Shared {
     /// Facts of a host as it was seen last.
     pub(super) fn facts(&self, host: &str) -> Option<Facts> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        known.get(host).map(Known::facts)
+        known.get(&Target { host: host.to_owned(), user: Acting::Login }).map(Known::facts)
     }
 
     pub(super) fn inventory_var(&self, host: HostId, name: &str) -> Option<Var> {

@@ -1,0 +1,3 @@
+//! Options as people write them, clusters as they were recorded.
+mod files;
+mod stored;
