@@ -204,6 +204,8 @@ pub enum Extra {
     File(String),
     /// Names whose values stood on the command line, and are not kept.
     Values(Vec<String>),
+}
+
 /// What came of a batch that the host takes back by itself unless it is confirmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
