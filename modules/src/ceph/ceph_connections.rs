@@ -3,7 +3,7 @@ use super::cluster::Cluster;
 use crate::argument::Names;
 use crate::host::Host;
 use crate::module::{Module, Sample};
-use crate::vocabulary::{Back, Change, Claim, Effect, Facts, Output, Read, Seen, Step, Stop};
+use crate::vocabulary::{Back, Change, Claim, Effect, Facts, Read, Step, Stop};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -127,12 +127,6 @@ impl Module for CephConnections {
             sample("one OSD", json!({ "osds": "osd.12", "seconds": 3 })),
         ]
     }
-}
-
-/// An answer of a program, for trials.
-#[cfg(test)]
-pub(super) fn answer(text: &str) -> Seen {
-    Seen::Output(Output::ok(text))
 }
 
 #[cfg(test)]

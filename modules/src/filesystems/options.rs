@@ -2,12 +2,11 @@
 use std::collections::BTreeSet;
 
 /// Options that any mounted file system takes by a remount, and shows.
-const REMOUNTABLE: [&str; 12] = [
+const REMOUNTABLE: [&str; 11] = [
     "ro",
     "noatime",
     "nodiratime",
     "relatime",
-    "strictatime",
     "lazytime",
     "nosuid",
     "nodev",
@@ -62,6 +61,7 @@ fn is_for_fstab(option: &str) -> bool {
             | "async"
             | "atime"
             | "diratime"
+            | "strictatime"
             | "bind"
             | "rbind"
             | "loop"
@@ -85,15 +85,21 @@ pub(super) fn lacking(wanted: &[String], live: &[String]) -> (Vec<String>, Vec<S
     parts
 }
 
+/// As a remount is told: `relatime` alone leaves `noatime` as it is.
+pub(super) fn told(options: &[String]) -> Vec<String> {
+    let atime = options.iter().any(|option| option == "relatime").then(|| "atime".to_owned());
+    atime.into_iter().chain(options.iter().cloned()).collect()
+}
+
 /// The options that take `added` back from a mount that had `live`: a remount keeps what it is not told to drop.
 pub(super) fn opposite(added: &[String], live: &[String]) -> Vec<String> {
-    let has = |option: &&str| live.iter().any(|live| live == option);
-    let of_time = |added: &str| ["noatime", "relatime", "strictatime"].contains(&added);
+    let had = |option: &&str| live.iter().any(|live| live == option);
     let mut back: Vec<String> = Vec::new();
     for option in added {
         let word = match option.as_str() {
-            time if of_time(time) => {
-                ["noatime", "relatime"].into_iter().find(has).unwrap_or("strictatime").to_owned()
+            // Strict times are shown by no word.
+            "noatime" | "relatime" => {
+                ["noatime", "relatime"].into_iter().find(had).unwrap_or("strictatime").to_owned()
             }
             "ro" => "rw".to_owned(),
             "rw" => "ro".to_owned(),
@@ -104,7 +110,7 @@ pub(super) fn opposite(added: &[String], live: &[String]) -> Vec<String> {
             back.push(word);
         }
     }
-    back
+    told(&back)
 }
 
 #[cfg(test)]
@@ -114,8 +120,8 @@ mod tests {
     #[test]
     fn what_was_added_is_named_to_go() {
         for (added, live, back) in [
-            ("noatime,nosuid", "rw,relatime", "relatime,suid"),
-            ("strictatime,discard", "rw,noatime", "noatime,nodiscard"),
+            ("noatime,nosuid", "rw,relatime", "atime,relatime,suid"),
+            ("relatime,discard", "rw,noatime", "noatime,nodiscard"),
             ("noatime", "rw", "strictatime"),
             ("ro,sync,lazytime", "rw", "rw,async,nolazytime"),
             ("rw", "ro,relatime", "ro"),

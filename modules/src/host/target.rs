@@ -23,6 +23,7 @@ const INVALID: (i64, &str) = (-22, "Invalid argument");
 const VHOST_INVALID: (i64, &str) = (-32602, "Invalid argument");
 const VHOST_EXISTS: (i64, &str) = (-32602, "File exists");
 const VHOST_NO_DEVICE: (i64, &str) = (-32602, "No such device");
+const VHOST_IO: (i64, &str) = (-32602, "Input/output error");
 const VHOST_BUSY: (i64, &str) = (-32602, "Device or resource busy");
 
 impl Target {
@@ -203,6 +204,12 @@ impl Target {
         let params = decoded(params, &["num_blocks", "block_size"], &["name", "uuid"])?;
         let (num_blocks, block_size) = (whole(&params["num_blocks"])?, whole(&params["block_size"])?);
         let name = optional(&params, "name")?.unwrap_or("Malloc0").to_owned();
+        let is_uuid = |text: &str| {
+            text.len() == 36 && text.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
+        };
+        if optional(&params, "uuid")?.is_some_and(|text| !is_uuid(text)) {
+            return Err(UNDECODED);
+        }
         let uuid = optional(&params, "uuid")?.map(str::to_owned).unwrap_or_else(|| uuid_of(&name));
         if num_blocks == 0 {
             return Err(INVALID);
@@ -290,7 +297,8 @@ impl Target {
     }
 
     fn controller_of(&mut self, params: &Json, backend: Json) -> Answer {
-        let params = decoded(params, &["ctrlr"], &["cpumask", "dev_name", "readonly"])?;
+        let params =
+            decoded(params, &["ctrlr"], &["cpumask", "dev_name", "readonly"]).map_err(|_| VHOST_INVALID)?;
         let name = string(&params, "ctrlr")?.to_owned();
         let own: u64 = self.cores.iter().map(|core| 1 << core).sum();
         let mask = match optional(&params, "cpumask")? {
@@ -299,8 +307,12 @@ impl Target {
                 u64::from_str_radix(text.trim_start_matches("0x"), 16).map_err(|_| VHOST_INVALID)?
             }
         };
-        if mask == 0 || mask & !own != 0 || name.is_empty() || name.len() > 107 {
+        if mask == 0 || mask & !own != 0 {
             return Err(VHOST_INVALID);
+        }
+        // A name that does not fit into the path of a socket is accepted: no guest can connect then.
+        if name.is_empty() || name.contains('/') {
+            return Err(VHOST_IO);
         }
         if self.controller(&name).is_some() {
             return Err(VHOST_EXISTS);

@@ -114,10 +114,14 @@ pub(super) const MUTATING: &[Program] = &[
         &["sh", "-c", LVREMOVE_UNSIGNED, "lvremove"],
         "removes a volume that holds no file system, no partitions, and no thin volumes",
     ),
-    Program::new("lvmdevices-add", call!("lvmdevices", "--adddev"), "adds a device to LVM's devices file"),
+    Program::new(
+        "lvmdevices-add",
+        call!("lvm", "lvmdevices", "--adddev"),
+        "adds a device to LVM's devices file",
+    ),
     Program::new(
         "lvmdevices-remove",
-        call!("lvmdevices", "--deldev"),
+        call!("lvm", "lvmdevices", "--deldev"),
         "takes a device out of LVM's devices file",
     ),
 ];

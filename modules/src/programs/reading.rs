@@ -21,6 +21,16 @@ pub const READING: &[Program] = &[
         "whether a unit runs",
     ),
     Program::new(
+        "systemctl-runs",
+        &[
+            "sh",
+            "-c",
+            "if systemctl is-active --quiet -- \"$1\"; then echo yes; else echo no; fi",
+            "systemctl-runs",
+        ],
+        "whether a unit runs, yes or no: one that failed to start does not",
+    ),
+    Program::new(
         "systemctl-unit-file-state",
         &["systemctl", "show", "--no-pager", "--property=UnitFileState", "--"],
         "whether a unit starts at boot",

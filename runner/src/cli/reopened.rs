@@ -262,6 +262,7 @@ impl Reopened {
             undone.left.extend(part.left);
             undone.stays.extend(part.stays);
             undone.owed.extend(part.owed);
+            undone.clusters.extend(part.clusters);
             marks.insert(acting.clone(), (carrier, who));
         }
         if kind == Kind::HalfDone {
@@ -335,11 +336,16 @@ fn tell(host: &str, result: &Result<Option<UndoneOn>, HostError>, (number, of): 
     match result {
         Ok(None) => {}
         Ok(Some(undone)) => {
+            let clusters: Vec<&str> = undone.clusters.iter().map(String::as_str).collect();
+            let on = match clusters.as_slice() {
+                [] => String::new(),
+                fsids => format!(" (cluster {})", fsids.join(", ")),
+            };
             term::data(&match (undone.steps, undone.left.is_empty()) {
                 (0, true) => format!("{count}{host}: nothing to take back, all is as it was before the run"),
                 (0, false) => format!("{count}{host}: nothing was taken back"),
-                (1, _) => format!("{count}{host}: 1 step taken back"),
-                (many, _) => format!("{count}{host}: {many} steps taken back"),
+                (1, _) => format!("{count}{host}: 1 step taken back{on}"),
+                (many, _) => format!("{count}{host}: {many} steps taken back{on}"),
             });
             undone.stays.iter().for_each(|words| term::data(&format!("{host}: stays: {words}")));
             undone.left.iter().for_each(|words| term::data(&format!("{host}: left as it is: {words}")));

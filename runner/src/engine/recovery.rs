@@ -145,6 +145,8 @@ pub struct UndoneOn {
     pub owed: Vec<Activation>,
     /// The highest number of a batch now.
     pub number: u32,
+    /// The clusters that batches among them had changed, by fsid.
+    pub clusters: BTreeSet<String>,
     /// The batches that went back, and what came of them.
     pub done: Vec<(Batch, BatchReport)>,
 }
@@ -166,6 +168,7 @@ pub async fn undo_on(
     let mut past = past.to_vec();
     let mut activations = pending.to_vec();
     let cluster = one_cluster(&past);
+    undone.clusters = past.iter().filter_map(|past| past.batch.cluster.clone()).collect();
     let looks: BTreeSet<Read> = past.iter().flat_map(Past::looks).cloned().collect();
     let looks: Vec<Read> = looks.into_iter().collect();
     loop {

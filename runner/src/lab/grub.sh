@@ -26,7 +26,7 @@ configuration() {
 	done
 	echo '# Written by a stand-in for grub-mkconfig on a host of a tunerun lab.'
 	default=${GRUB_DEFAULT:-0}
-	[ "$default" != saved ] || default='${saved_entry}'
+	[ "$default" != saved ] || default="\${saved_entry}"
 	# What a one-time entry is taken by.
 	cat <<-END
 	if [ "\${next_entry}" ] ; then

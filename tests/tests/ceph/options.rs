@@ -34,7 +34,7 @@ fn options_are_set_once_seen_at_daemons_and_taken_back() {
     assert_eq!(cluster.version(), after, "a second play writes nothing");
     cluster.good(&["config", "set", "osd.1", "osd_max_scrubs", "2"]);
     bed.call(&["show", &run]).ended(0).says("on cluster FSID");
-    bed.call(&["undo", &run]).ended(0);
+    bed.call(&["undo", &run]).ended(0).says("(cluster FSID)");
     assert_eq!(cluster.stored("osd", "osd_memory_target"), None);
     assert_eq!(cluster.stored("osd", "osd_max_backfills"), None);
     assert_eq!(
@@ -84,7 +84,7 @@ fn values_compare_by_their_type() {
         ("osd", "osd_scrub_min_interval"),
         ("osd", "debug_osd"),
         ("mon", "mon_mgr_beacon_grace"),
-        ("osd", "osd_heartbeat_grace"),
+        ("client.nobody", "osd_heartbeat_grace"),
     ];
     for ((who, name), value) in settings.iter().zip(["2G", "True", "0.5", "2", "1m", "-1"]) {
         cluster.good(&["config", "set", who, name, "--", value]);
@@ -92,14 +92,16 @@ fn values_compare_by_their_type() {
     let bed = Bed::one(&cluster);
     let before = cluster.version();
     let tasks = "\
-- ceph_config: {who: osd, options: {osd_memory_target: 2048M, bluestore_cache_autotune: yes, osd_scrub_min_interval: '0.50', debug_osd: 2, osd_heartbeat_grace: -1}}
+- ceph_config: {who: osd, options: {osd_memory_target: 2048M, bluestore_cache_autotune: yes, osd_scrub_min_interval: '0.50', debug_osd: 2}}
+- ceph_config: {who: client.nobody, name: osd_heartbeat_grace, value: -1}
 - ceph_config: {who: mon, name: mon mgr beacon grace, value: 60}
 ";
     bed.play("a", tasks).ended(0).says("a: nothing to change");
     assert_eq!(cluster.version(), before);
     // What is written is what the mons make of it, so that the look after it agrees.
     let tasks = "\
-- ceph_config: {who: osd, options: {osd_memory_target: 3Gi, bluestore_cache_autotune: off, osd_scrub_min_interval: 0.25, debug_osd: 3, osd_heartbeat_grace: -2}}
+- ceph_config: {who: osd, options: {osd_memory_target: 3Gi, bluestore_cache_autotune: off, osd_scrub_min_interval: 0.25, debug_osd: 3}}
+- ceph_config: {who: client.nobody, name: osd_heartbeat_grace, value: -2}
 - ceph_config: {who: mon, name: mon_mgr_beacon_grace, value: 2 minutes}
 ";
     bed.play("a", tasks).ended(0);

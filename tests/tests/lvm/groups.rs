@@ -120,3 +120,20 @@ fn a_group_that_others_use_since_is_not_taken_back() {
     bed.undo().ended(0);
     assert_eq!(bed.sh("pvs --noheadings"), "");
 }
+
+/// Where a host keeps LVM's devices file, new devices get into it, and labels that it does not name are added.
+#[test]
+fn the_devices_file_is_kept() {
+    let Some(bed) = Bed::new(&["100M", "100M"]) else { return };
+    bed.sh("pvcreate -q DISK0");
+    bed.sh("sed -i 's/use_devicesfile = 0/use_devicesfile = 1/; /filter/d' /etc/lvm/lvm.conf");
+    bed.sh("mkdir /etc/lvm/devices; touch /etc/lvm/devices/system.devices");
+    let tasks = "- lvm_pv: {devices: [DISK0, DISK1]}\n";
+    bed.check(tasks).ended(0).says(&["not in LVM's devices file", "a physical volume"]);
+    bed.play(tasks).ended(0);
+    let named = "grep -c IDTYPE /etc/lvm/devices/system.devices";
+    assert_eq!((bed.sh(named).as_str(), bed.field("pvs", "pv_name", "")), ("2", bed.disks.join(" ")));
+    bed.same(tasks);
+    bed.undo().ended(0).says(&["the counter in"]);
+    assert_eq!(bed.sh("blkid -p -s TYPE -o value DISK0; wipefs -n DISK1"), "LVM2_member");
+}

@@ -72,7 +72,13 @@ impl Stage {
     /// The name of the oldest run.
     pub fn first_run(&self) -> String {
         let runs = self.fine(&["runs"]);
-        runs.lines().find(|line| !line.trim().is_empty()).unwrap().split_whitespace().next().unwrap().to_owned()
+        runs.lines()
+            .find(|line| !line.trim().is_empty())
+            .unwrap()
+            .split_whitespace()
+            .next()
+            .unwrap()
+            .to_owned()
     }
 
     /// What the journal of the last run says.

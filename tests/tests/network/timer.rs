@@ -56,7 +56,8 @@ impl Bed {
         let before = carrier.look(std::slice::from_ref(&read)).await.unwrap().remove(&read).unwrap();
         let image = Image::File { content: Content::Bytes("new\n".into()), meta: Meta::default() };
         let steps = fold([(TaskId(0), Step::put(Claim::file(&path), path, before, image))]);
-        let batch = Batch { host: "here".into(), number: 1, steps, dead_man: Some(seconds), ..Batch::default() };
+        let batch =
+            Batch { host: "here".into(), number: 1, steps, dead_man: Some(seconds), ..Batch::default() };
         let journal = self.store.begin().unwrap();
         let run = journal.run().to_owned();
         let prepared = journal.prepare(batch.clone(), Vec::new()).await.unwrap();
@@ -90,7 +91,11 @@ async fn confirmed_it_stays() {
         assert!(!bed.has_ended(&run), "{shell}: the timer runs");
         let other = bed.connect().await;
         assert_eq!(other.confirm(&run, &bed.who, 1).await.unwrap(), Decided::Confirmed, "{shell}");
-        assert_eq!(other.confirm(&run, &bed.who, 1).await.unwrap(), Decided::Confirmed, "{shell}: said again");
+        assert_eq!(
+            other.confirm(&run, &bed.who, 1).await.unwrap(),
+            Decided::Confirmed,
+            "{shell}: said again"
+        );
         until("the timer has ended", LIMIT, || bed.has_ended(&run));
         assert_eq!(bed.one(), "new\n", "{shell}");
     }
@@ -119,7 +124,9 @@ async fn a_third_hands_edit_is_left_alone_and_said() {
     until("it was tried", LIMIT, || bed.of_batch(&run, "decided/ended").is_some());
     assert_eq!(bed.one(), "mine\n");
     let other = bed.connect().await;
-    let Decided::TakenBack { status: 1, said } = other.confirm(&run, &bed.who, 1).await.unwrap() else { panic!() };
+    let Decided::TakenBack { status: 1, said } = other.confirm(&run, &bed.who, 1).await.unwrap() else {
+        panic!()
+    };
     assert!(said.contains("left alone"), "{said}");
 }
 
@@ -149,7 +156,8 @@ async fn a_person_by_the_hosts_own_undo_decides_too() {
         }
         let script = bed.root.join("state").join(&run).join("undo.sh");
         let words: Vec<&str> = shell.split(' ').collect();
-        let output = tokio::process::Command::new(words[0]).args(&words[1..]).arg(script).output().await.unwrap();
+        let output =
+            tokio::process::Command::new(words[0]).args(&words[1..]).arg(script).output().await.unwrap();
         assert!(output.status.success(), "{shell}: {output:?}");
         assert_eq!(bed.of_batch(&run, "decided/by").as_deref(), Some("undone\n"), "{shell}");
         assert_eq!(bed.one(), "old\n", "{shell}");

@@ -110,6 +110,12 @@ impl Bed {
         Said { code: output.status.code(), text }
     }
 
+    /// The name of the oldest run.
+    pub fn oldest(&self) -> String {
+        let runs = self.tunerun(&["runs"]).ended(0).text;
+        runs.lines().next().unwrap().split_whitespace().next().unwrap().to_owned()
+    }
+
     pub fn play(&self) -> Said {
         self.tunerun(&["play", "play.yml", "-i", "hosts.ini", "--yes"])
     }

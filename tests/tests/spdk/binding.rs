@@ -11,6 +11,8 @@ cd "$1"; a=0000:02:00.0
 mount --bind etc /etc
 mount -t tmpfs tmpfs /sys/bus/pci
 mount -t tmpfs tmpfs /sys/module
+mount -t tmpfs tmpfs /run
+mkdir -p /run/systemd/system
 cd /sys/bus/pci
 mkdir -p devices/$a/nvme/nvme0/nvme0n1/holders drivers/nvme drivers/uio_pci_generic
 [ -z "$REFUSES" ] || rmdir drivers/uio_pci_generic
@@ -33,7 +35,12 @@ fn lsblk(bed: &Bed, more: &str) {
     let text = format!(
         "#!/bin/sh\necho '{{\"blockdevices\": [{{\"name\": \"nvme0n1\", \"kname\": \"nvme0n1\", \"type\": \"disk\", \"serial\": \"S3X1\"{more}}}]}}'\n"
     );
-    let path = bed.root.join("bin/lsblk");
+    program(bed, "lsblk", &text);
+    program(bed, "systemctl", "#!/bin/sh\n[ \"$*\" = daemon-reload ]\n");
+}
+
+fn program(bed: &Bed, name: &str, text: &str) {
+    let path = bed.root.join("bin").join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, text).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
@@ -96,7 +103,7 @@ fn a_disk_is_bound_and_given_back() {
         &format!(
             "({PLAY}) || exit 1; driver; ls /etc/systemd/system/sysinit.target.wants
              echo AGAIN; ({PLAY}) || exit 1
-             echo UNDO; ( cd \"$BED\"; $T undo $($T runs | sed -n 2p | cut -d' ' -f1) ) || exit 1; driver; ls -R /etc/systemd/system"
+             echo UNDO; ( cd \"$BED\"; $T undo $($T runs | sed -n 1p | cut -d' ' -f1) ) || exit 1; driver; ls -R /etc/systemd/system"
         ),
     );
     let (first, rest) = text.split_once("AGAIN").unwrap();
@@ -146,7 +153,7 @@ fn the_unit_of_the_boot_binds_the_same_disk_and_no_other() {
     lsblk(&bed, "");
     playbook(&bed, "");
     // The line of the unit, as systemd would run it.
-    let line = "l=$(grep ^ExecStart= /etc/systemd/system/tunerun-spdk-bind.service | sed 's/^ExecStart=//; s/[$][$]/$/g; s/%%/%/g')";
+    let line = "l=$(grep ^ExecStart= /etc/systemd/system/tunerun-spdk-bind.service | sed 's/^ExecStart=//; s/[$][$]/\\\\$/g; s/%%/%/g')";
     let text = with_kernel(
         &bed,
         false,

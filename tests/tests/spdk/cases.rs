@@ -63,7 +63,9 @@ async fn every_recorded_answer_is_understood() {
             }
             (Some(answer), Ok(Reply::Result(result))) => {
                 assert_eq!(result, answer["result"], "{name}");
-                result_is_taken(name, &asked, &params, &result);
+                if !request.is_null() {
+                    result_is_taken(name, &asked, &params, &result);
+                }
                 replies += 1;
             }
             (Some(answer), Ok(Reply::Error { code, message })) => {

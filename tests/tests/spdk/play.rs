@@ -72,8 +72,9 @@ fn what_a_guest_holds_open_is_never_taken_away() {
     bed.vhost("", "    accept_risk: {data_loss: it is a test}\n");
     bed.play().ended(1).says(&["vhost.0s0", "holds it open"]);
     // Neither does an undo, forced or not.
-    bed.tunerun(&["undo", "last"]).ended(6).says(&["vhost.0s0"]);
-    bed.tunerun(&["undo", "last", "--force", "spdk/vhost/vhost.0"]).says(&["vhost.0s0"]);
+    let run = bed.oldest();
+    bed.tunerun(&["undo", &run]).ended(6).says(&["vhost.0s0"]);
+    bed.tunerun(&["undo", &run, "--force", "spdk/vhost/vhost.0"]).says(&["vhost.0s0"]);
     let sent = served.asked();
     assert!(!sent.iter().any(|method| method == "vhost_delete_controller" && served.target().is_dead()));
     assert!(!served.target().is_dead());
@@ -81,7 +82,7 @@ fn what_a_guest_holds_open_is_never_taken_away() {
     assert!(text.contains("vhost.0s0") && text.contains("Malloc0"), "{held:?}");
     // Once the guest is gone, the undo comes to its end.
     served.state().target.disconnect("vhost.0");
-    bed.tunerun(&["undo", "last"]).ended(0);
+    bed.tunerun(&["undo", &run]).ended(0);
     assert_eq!(served.target(), target());
 }
 

@@ -1,5 +1,6 @@
 //! Options in a ceph.conf.
 use super::conf::{Conf, Edited};
+use super::risks::risk;
 use super::typed::loosely_alike;
 use super::who::Who;
 use super::{CephConfig, Wished, is_secret, shown};
@@ -27,7 +28,9 @@ impl CephConfig {
                 None => conf.remove(&who.section, name),
                 Some(value) => {
                     let value = one_line(name, &value.text(&[]))?;
-                    conf.set(&who.section, name, &value, |now| loosely_alike(now, &value))
+                    let done = conf.set(&who.section, name, &value, |now| loosely_alike(now, &value));
+                    change.risks.extend(risk(name, &value).filter(|_| done != Edited::Same));
+                    done
                 }
             };
             edited |= done != Edited::Same;

@@ -4,6 +4,7 @@ mod felt;
 mod file;
 mod mons;
 mod proof;
+mod risks;
 mod samples;
 mod typed;
 mod who;
@@ -35,6 +36,9 @@ use who::Who;
 /// `osd_memory_target` while `osd_memory_target_autotune` owns it, anything while `ceph orch upgrade` runs, a cluster
 /// that rook runs, and the six `ms_*_mode`, which have a module of their own: `ceph_msgr_mode`. What is set in a
 /// ceph.conf wins over the database.
+///
+/// A protection that is taken away (`auth_*_required` with `none`, `auth_allow_insecure_global_id_reclaim`) needs
+/// `accept_risk: {security: …}`.
 ///
 /// Sources: Ceph's manual, "Configuring Ceph"; trials on 16.2 of which options running daemons take, since
 /// `can_update_at_runtime` is wrong both ways.

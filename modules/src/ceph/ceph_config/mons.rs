@@ -1,6 +1,7 @@
 //! Options in the mons' database.
 use super::felt::{Felt, felt};
 use super::proof::{self, Claimed, grouped};
+use super::risks::risk;
 use super::typed::{shape, stored};
 use super::who::Who;
 use super::{CephConfig, Wished, shown};
@@ -190,6 +191,7 @@ impl Wish<'_> {
             before: shown(&self.now),
             after: shown(&self.wanted),
         });
+        change.risks.extend(self.wanted.as_deref().and_then(|value| risk(name, value)));
         let felt = felt(&self.help);
         if felt.effect() != Effect::Now {
             change.effect = change.effect.max(felt.effect());

@@ -120,6 +120,11 @@ impl Claimed<'_> {
             let why = format!("{seen}, and a running daemon says that before it uses it");
             return Some(Evidence { what, proof, standing: Standing::NotAvailable { why } });
         }
+        if self.written && !agrees && self.felt == Felt::AtOnce {
+            // No restart would help: it does not reach all that are meant.
+            seen.push_str("; something nearer to them wins");
+            return Some(Evidence { what, proof, standing: Standing::Absent { seen } });
+        }
         let until = match self.felt.effect() {
             Effect::Now => Effect::DaemonRestart,
             other => other,

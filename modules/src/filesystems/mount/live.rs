@@ -142,7 +142,7 @@ impl Mount {
         let back = Back::Exactly(Act::Call { row: remount(&back), spoils: spoils() });
         let seen = (Read::Ask(look.clone()), facts.get(&Read::Ask(look.clone()))?, Match::Has(now.clone()));
         let claim = Claim::new("mount", &format!("{path}/options"));
-        change.steps.push(Step::call_seen(claim, remount(&now), spoils(), seen, back));
+        change.steps.push(Step::call_seen(claim, remount(&sets::told(&now)), spoils(), seen, back));
         change.diff.push(Diff::Value {
             name: format!("options of {path}"),
             before: Some(live.join(",")),

@@ -68,7 +68,10 @@ pub(super) fn all() -> Vec<Sample> {
             written(with("rw,relatime,inode64")),
             vec![
                 (row("mount", &["-o", "remount,noatime", PATH]), answers(&with(live))),
-                (row("mount", &["-o", "remount,relatime", PATH]), answers(&with("rw,relatime,inode64"))),
+                (
+                    row("mount", &["-o", "remount,atime,relatime", PATH]),
+                    answers(&with("rw,relatime,inode64")),
+                ),
             ],
         ),
         sample(

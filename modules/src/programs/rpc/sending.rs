@@ -121,7 +121,7 @@ pub fn explained(name: &str, params: &Json, code: i64, message: &str) -> String 
         }
         ("vhost_scsi_controller_remove_target", -32602, "Device or resource busy") => "the slot is empty",
         ("vhost_create_scsi_controller" | "vhost_create_blk_controller", -32602, "Invalid argument") => {
-            "the cores may not be the target's, or the name does not fit into a path of a socket"
+            "the cores may not be the target's"
         }
         ("vhost_create_scsi_controller" | "vhost_create_blk_controller", -32602, "Input/output error") => {
             "the path of its socket is taken or cannot be written"

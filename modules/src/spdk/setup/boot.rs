@@ -41,6 +41,7 @@ c=$(readlink "$d/driver"); [ "${c##*/}" = "$2" ] || no "$1 is not driven by $2""
 /// What is looked at in the first round.
 pub(super) fn first_reads() -> Result<Vec<Read>, Stop> {
     let mut reads = place::first_reads(&known(UNIT)?);
+    reads.push(Read::Stat(known(crate::services::unit::RUNNING)?));
     reads.extend(place::first_reads(&known(WANT)?));
     Ok(reads)
 }
@@ -52,6 +53,13 @@ pub(super) fn persist(
     driver: &str,
     change: &mut Change,
 ) -> Result<(), Stop> {
+    if facts.stat(&known(crate::services::unit::RUNNING)?)?.is_none() {
+        return Err(Stop::refused(
+            "persist",
+            "this host is not run by systemd, so that no unit binds the disks at boot",
+        )
+        .way_out("set `persist: false`"));
+    }
     let path = known(UNIT)?;
     let file = TextFile::read(facts, &path)?;
     if !file.text.is_empty() && !file.text.starts_with("# Kept by tunerun") {

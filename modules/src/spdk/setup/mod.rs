@@ -192,7 +192,7 @@ impl Module for SpdkSetup {
         facts.need(&reads)?;
         let mut change = Change::default();
         if let Some(pages) = &pages {
-            join(&mut change, pages.plan(facts).map_err(|stop| stop.blame("hugepages"))?);
+            join(&mut change, pages.plan(facts).map_err(|stop| about("hugepages", stop, ""))?);
         }
         let limits = self.memlock(facts, &mut change);
         let bound = self.bound(facts, &addresses, &module, &mut change);
@@ -227,7 +227,12 @@ impl SpdkSetup {
             binds.extend(disk.bind(facts, self.driver)?);
         }
         all(disks.iter().map(|disk| disk.group(facts, self.driver, change)))?;
-        join(change, module.plan(facts).map_err(|stop| no_driver(self.driver, stop))?);
+        join(
+            change,
+            module.plan(facts).map_err(|stop| {
+                about("driver", stop, &format!("{} cannot be loaded: ", self.driver.name()))
+            })?,
+        );
         for (step, diff) in binds {
             change.steps.push(step);
             change.diff.push(diff);
@@ -239,12 +244,12 @@ impl SpdkSetup {
     }
 }
 
-/// A refusal of `modprobe` is about the driver here.
-fn no_driver(driver: Driver, stop: Stop) -> Stop {
+/// A refusal by another module is about an argument of this one.
+fn about(argument: &'static str, stop: Stop, words: &str) -> Stop {
     match stop {
         Stop::Refused(mut refusal) => {
-            refusal.argument = Some("driver");
-            refusal.why = format!("{} cannot be loaded: {}", driver.name(), refusal.why);
+            refusal.argument = Some(argument);
+            refusal.why = format!("{words}{}", refusal.why);
             Stop::Refused(refusal)
         }
         other => other,

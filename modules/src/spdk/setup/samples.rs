@@ -16,6 +16,7 @@ pub(super) fn host(disk: &Json) -> Host {
     let pool = "/sys/kernel/mm/hugepages/hugepages-2048kB";
     Host::new()
         .dir("/etc/systemd/system")
+        .dir("/run/systemd/system")
         .dir("/etc/modules-load.d")
         .dir("/etc/modprobe.d")
         .dir("/etc/security/limits.d")

@@ -116,6 +116,15 @@ fn vfio_needs_an_iommu_and_tells_of_its_group() {
 }
 
 #[test]
+fn without_systemd_nothing_is_kept() {
+    let bare = answer(Host::new(), ADDRESS, "vfio-pci")
+        .value("/sys/bus/pci/devices/0000:02:00.0/class", "0x010802")
+        .value("/sys/kernel/iommu_groups/7/type", "DMA")
+        .value("/sys/module/vfio_pci/initstate", "live");
+    assert!(refusal::<SpdkSetup>(&bare, one()).contains("persist: false"));
+}
+
+#[test]
 fn the_list_is_the_only_reason_to_touch_a_disk() {
     let change = planned::<SpdkSetup>(&host(&blank()), json!({ "hugepages": { "count": 8 } }));
     assert_eq!(binds(&change), [[""; 0]; 0]);

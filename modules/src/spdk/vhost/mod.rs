@@ -128,6 +128,7 @@ impl SpdkVhost {
         wishes: &wishes::Wishes,
         change: &mut Change,
     ) -> Result<(), Stop> {
+        self.fit_cores(wishes)?;
         let own = config::Own::read(facts, config)?;
         let live = Live::read(facts, socket)?;
         wishes.drivers_fit(facts)?;
@@ -151,7 +152,7 @@ impl SpdkVhost {
             // It makes everything by its list as it starts.
             (None, unit::Came::Starts) => {
                 change.diff.extend(wishes.started());
-                self.fit_cores(wishes)
+                Ok(())
             }
             (None, unit::Came::Elsewhere) => {
                 Err(Stop::refused("socket", format!("nobody serves {socket}: no target runs there")).way_out(

@@ -1,9 +1,10 @@
 //! Hosts and arguments on which the contract suite tries `spdk_vhost`.
+use super::unit::runs_look;
 use super::wishes::socket_reads;
 use super::{SpdkVhost, config, default_config, default_socket};
 use crate::host::{Host, Target};
 use crate::module::{Module as _, Sample};
-use crate::services::unit::{RUNNING, active_look, answer, file_look, show};
+use crate::services::unit::{RUNNING, answer, file_look, show};
 use crate::vocabulary::{HostPath, Output, Read, Row, Seen};
 use serde_json::{Value as Json, json};
 
@@ -79,7 +80,7 @@ pub(super) fn without_unit() -> Host {
         .dir("/etc/systemd/system")
         .file_mode("/usr/local/bin/vhost", "ELF", 0o755)
         .answer(show(UNIT), shown("not-found", "inactive", ""))
-        .answer(Row::new("systemctl-active", [UNIT]), answer("ActiveState", "inactive"))
+        .answer(Row::new("systemctl-runs", [UNIT]), Seen::Output(Output::ok("no\n")))
         .answer(Row::new("systemctl-unit-file-state", [UNIT]), answer("UnitFileState", ""))
 }
 
@@ -94,9 +95,9 @@ fn calls(args: &Json) -> Vec<(Row, Vec<(Read, Seen)>)> {
     let mut started: Vec<(Read, Seen)> = reads.iter().map(|read| (read.clone(), served.see(read))).collect();
     let mut stopped: Vec<(Read, Seen)> = reads.into_iter().map(|read| (read, Seen::Absent)).collect();
     started.push((Read::Ask(show(UNIT)), shown("loaded", "active", "enabled")));
-    started.push((active_look(UNIT), answer("ActiveState", "active")));
+    started.push((runs_look(UNIT), Seen::Output(Output::ok("yes\n"))));
     stopped.push((Read::Ask(show(UNIT)), shown("loaded", "inactive", "enabled")));
-    stopped.push((active_look(UNIT), answer("ActiveState", "inactive")));
+    stopped.push((runs_look(UNIT), Seen::Output(Output::ok("no\n"))));
     vec![
         (Row::new("systemctl-start", [UNIT]), started),
         (Row::new("systemctl-stop", [UNIT]), stopped),

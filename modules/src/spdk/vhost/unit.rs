@@ -5,10 +5,13 @@ use crate::argument::Scalar;
 use crate::files::place;
 use crate::files::text::TextFile;
 use crate::services::acts;
-use crate::services::unit::{Unit, active_look, file_look, full_name, need_systemd, show};
+use crate::services::unit::{Unit, active_look, file_look, full_name, need_systemd, show, start_look};
 use crate::shape::{CpuList, parse_size};
 use crate::spdk::cores::{cores, mask};
-use crate::vocabulary::{Activation, Change, Claim, Diff, Effect, Facts, HostPath, Kind, Read, Stop};
+use crate::vocabulary::{
+    Act, Activation, Back, Change, Claim, Diff, Effect, Facts, HostPath, Kind, Match, Output, Read, Row,
+    Seen, Spoil, Step, Stop,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -103,7 +106,7 @@ impl TargetUnit {
         reads.push(Read::Stat(place::path("target", &self.program)?));
         reads.push(Read::Stat(own_path(crate::services::unit::RUNNING)?));
         reads.push(Read::Ask(show(&unit)));
-        reads.extend([active_look(&unit), file_look(&unit)]);
+        reads.extend([runs_look(&unit), file_look(&unit)]);
         Ok(reads)
     }
 
@@ -198,7 +201,7 @@ WantedBy=multi-user.target
             (true, true) => self.restarted(&unit, live, change).map(|()| Came::Runs),
             (true, false) => Ok(Came::Runs),
             (false, _) => {
-                change.steps.push(acts::start(&unit).map_err(|stop| stop.blame("target"))?);
+                change.steps.push(start(&unit.name));
                 change.diff.push(Diff::Value {
                     name: format!("{} ActiveState", unit.name),
                     before: Some(unit.get("ActiveState").to_owned()),
@@ -253,6 +256,25 @@ WantedBy=multi-user.target
             }
         }
     }
+}
+
+/// Whether it runs, yes or no: a target that fails to start is as stopped as one that was never started.
+pub(super) fn runs_look(unit: &str) -> Read {
+    Read::Ask(Row::new("systemctl-runs", [unit]))
+}
+
+fn start(unit: &str) -> Step {
+    let spoils = || {
+        let mut spoils = vec![Spoil::Rpc, Spoil::Answers("systemctl-units".to_owned())];
+        let own = [runs_look(unit), Read::Ask(show(unit)), active_look(unit), start_look(unit)];
+        spoils.extend(own.map(Spoil::Read));
+        spoils
+    };
+    let answer = |text: &str| Seen::Output(Output::ok(text));
+    let back = Back::Exactly(Act::Call { row: Row::new("systemctl-stop", [unit]), spoils: spoils() });
+    let look = (runs_look(unit), answer("no\n"), Match::Exactly(answer("yes\n")));
+    let claim = Claim::new("unit", &format!("{unit}/active"));
+    Step::call_seen(claim, Row::new("systemctl-start", [unit]), spoils(), look, back)
 }
 
 /// A word of a command line of systemd.

@@ -252,9 +252,10 @@ fn words_of(act: &Act, output: &Output) -> String {
 /// A call as a person would type it.
 pub(crate) fn shown_call(row: &modules::vocabulary::Row) -> String {
     // A script of the table is called by the name of its row.
-    if modules::programs::program(&row.name)
-        .is_some_and(|row| row.words.iter().any(|word| word.contains('\n')))
-    {
+    let is_script = modules::programs::program(&row.name).is_some_and(|row| {
+        matches!(row.words, ["sh", "-c", _, ..]) || row.words.iter().any(|word| word.contains('\n'))
+    });
+    if is_script && row.stdin.is_none() {
         let words = std::iter::once(row.name.clone());
         let quoted = row.args.iter().map(|word| crate::transport::shell::word::quote(word));
         return words.chain(quoted).collect::<Vec<_>>().join(" ");

@@ -223,7 +223,10 @@ impl Scope<'_> {
     }
 
     fn read(&self, task: &Task, path: &str) -> Result<Bytes, Unknown> {
-        self.scene.sources.read(self.scene.loader.files(), path).map_err(|why| self.cannot(task, "src", path, &why))
+        self.scene
+            .sources
+            .read(self.scene.loader.files(), path)
+            .map_err(|why| self.cannot(task, "src", path, &why))
     }
 
     fn cannot(&self, task: &Task, argument: &str, path: &str, why: &str) -> Unknown {

@@ -16,13 +16,18 @@ pub(super) fn attribution(tasks: &[&Task]) -> Problems {
         if text.contains("qemu") && !text.contains("qemu-img") {
             let now = settings(&text);
             if let Some(before) = &measured {
-                let changes: Vec<&str> = before.symmetric_difference(&now).map(|setting| name(setting)).collect();
+                let changes: Vec<&str> =
+                    before.symmetric_difference(&now).map(|setting| name(setting)).collect();
                 let changes: BTreeSet<&str> = changes.into_iter().collect();
                 if changes.len() > 1 {
                     let named: Vec<&str> = changes.into_iter().collect();
                     problems.push(
                         Diagnostic::warning(
-                            format!("{} changes since the last measurement: {}", named.len(), named.join(", ")),
+                            format!(
+                                "{} changes since the last measurement: {}",
+                                named.len(),
+                                named.join(", ")
+                            ),
                             task.action.span.clone(),
                         )
                         .help("measure after each of them, or say nothing of one of them alone"),
@@ -39,7 +44,19 @@ pub(super) fn attribution(tasks: &[&Task]) -> Problems {
 
 /// The settings of a command line that a guest feels. Names that only tie parts together are none.
 fn settings(text: &str) -> BTreeSet<String> {
-    let ties = ["id", "if", "drive", "node-name", "file", "netdev", "hostfwd", "ifname", "script", "chardev", "path"];
+    let ties = [
+        "id",
+        "if",
+        "drive",
+        "node-name",
+        "file",
+        "netdev",
+        "hostfwd",
+        "ifname",
+        "script",
+        "chardev",
+        "path",
+    ];
     text.split([' ', ',', '\n', '\\'])
         .map(str::trim)
         .filter(|word| !word.is_empty() && !word.starts_with('-') && !word.starts_with('/'))

@@ -37,13 +37,13 @@ const TRAPS: &[Trap] = &[
         "SPDK's setup.sh without an allow list takes every drive that it knows, and nothing of it survives a boot",
         "use `spdk_setup`, which takes only the drives that are named and unused, or set PCI_ALLOWED",
     ),
+    trap(&["tunctl"], &[], "a tap made by hand is gone after a boot", "use `bridge_tap`, which keeps it"),
     trap(
-        &["tunctl"],
+        &["brctl addif"],
         &[],
-        "a tap made by hand is gone after a boot",
+        "a bridge's port made by hand is gone after a boot",
         "use `bridge_tap`, which keeps it",
     ),
-    trap(&["brctl addif"], &[], "a bridge's port made by hand is gone after a boot", "use `bridge_tap`, which keeps it"),
     trap(
         &["vfio-pci"],
         &[],
@@ -214,7 +214,10 @@ fn mitigations(said: &Said<'_>) -> Option<Diagnostic> {
         return None;
     }
     let reasons = reasons.join("; ");
-    Some(warn(said, reasons).help("use `kernel_args: {args: {mitigations: \"off\"}}` and accept the risk by name"))
+    Some(
+        warn(said, reasons)
+            .help("use `kernel_args: {args: {mitigations: \"off\"}}` and accept the risk by name"),
+    )
 }
 
 /// Keys of lvm.conf that stand outside of their section.
@@ -244,9 +247,10 @@ fn unset_names(said: &Said<'_>) -> Option<Diagnostic> {
         let inside = part.split("))").next().unwrap_or_default();
         for name in inside.split(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_')) {
             let is_name = name.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_');
-            let set = [format!("{name}="), format!("for {name} "), format!("read {name}"), format!("{{{{ {name}")]
-                .iter()
-                .any(|way| said.text.contains(way.as_str()));
+            let set =
+                [format!("{name}="), format!("for {name} "), format!("read {name}"), format!("{{{{ {name}")]
+                    .iter()
+                    .any(|way| said.text.contains(way.as_str()));
             if is_name && !set && !unset.contains(&name) {
                 unset.push(name);
             }
@@ -260,8 +264,10 @@ fn unset_names(said: &Said<'_>) -> Option<Diagnostic> {
 
 /// fio that writes to a whole disk.
 fn overwriting(said: &Said<'_>) -> Option<Diagnostic> {
-    let writes = ["--rw=write", "--rw=randwrite", "--rw=randrw", "rw=write"].iter().any(|way| said.text.contains(way));
-    let disk = ["--filename=/dev/", "--name=/dev/", "filename=/dev/"].iter().any(|way| said.text.contains(way));
+    let writes =
+        ["--rw=write", "--rw=randwrite", "--rw=randrw", "rw=write"].iter().any(|way| said.text.contains(way));
+    let disk =
+        ["--filename=/dev/", "--name=/dev/", "filename=/dev/"].iter().any(|way| said.text.contains(way));
     (said.text.contains("fio") && writes && disk).then(|| {
         warn(said, "fio overwrites a whole disk or partition")
             .help("name a file, or check before it that the partition holds no signature and is not mounted")

@@ -7,7 +7,7 @@ use crate::ceph::cluster::By;
 use crate::ceph::{CephConfig, Cluster, Shell};
 use crate::host::Host;
 use crate::trial::{planned, refusal};
-use crate::vocabulary::{Effect, Facts, Output, Row, Seen, Standing};
+use crate::vocabulary::{Effect, Facts, Output, RiskName, Row, Seen, Standing};
 use serde_json::json;
 
 macro_rules! help {
@@ -196,7 +196,8 @@ fn daemons_are_the_proof() {
         "{:?}",
         change.notes
     );
-    assert!(matches!(change.evidence[0].standing, Standing::Owed { .. }));
+    let nearer = |seen: &str| seen.contains("1 (osd.1)") && seen.contains("nearer");
+    assert!(matches!(&change.evidence[0].standing, Standing::Absent { seen } if nearer(seen)));
 }
 
 #[test]
@@ -281,6 +282,24 @@ fn secrets_are_hidden() {
     let told = format!("{:?}{:?}{:?}{:?}", change.diff, change.notes, change.evidence, change.result);
     assert!(!told.contains("hunter"), "{told}");
     assert!(change.notes.iter().any(|note| note.contains("list of processes")));
+}
+
+#[test]
+fn a_protection_that_goes_needs_a_waiver() {
+    let name = "auth_cluster_required";
+    let now = host()
+        .answer(shell().row("ceph-config-help", [name]), answer(help!("auth_cluster_required")))
+        .answer(key("global", name), none())
+        .answer(tell("osd.*", name), none())
+        .answer(tell("mon.*", name), none());
+    let change = planned::<CephConfig>(&now, args("global", name, json!("none")));
+    assert_eq!(change.risks[0].name, RiskName::Security);
+    assert!(change.risks[0].why.contains("cephx is not asked for"));
+    assert_eq!(planned::<CephConfig>(&now, args("global", name, json!("cephx"))).risks, []);
+    let so = now.answer(key("global", name), answer("none"));
+    assert_eq!(planned::<CephConfig>(&so, args("global", name, json!("none"))).risks, [], "it is so already");
+    let file = json!({ "file": "/etc/ceph/ceph.conf", "who": "global", "name": name, "value": "none" });
+    assert_eq!(planned::<CephConfig>(&host(), file).risks.len(), 1);
 }
 
 #[test]
