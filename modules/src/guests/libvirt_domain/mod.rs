@@ -86,8 +86,8 @@ pub struct LibvirtDomain {
     /// the host. AppArmor and SELinux profiles know nothing of them.
     #[serde(default)]
     pub environment: BTreeMap<String, Option<Scalar>>,
-    /// Further arguments of QEMU, each an option with its value: `-chardev socket,id=c0,path=/x`. One with the `id=` of
-    /// an argument that is there takes its place.
+    /// Further arguments of QEMU, an option with its value in one text or in two: `-chardev socket,id=c0,path=/x`. One
+    /// with the `id=` of an argument that is there takes its place.
     #[serde(default)]
     pub arguments: Vec<String>,
     /// vhost-user-scsi devices, rendered as arguments.
@@ -129,10 +129,7 @@ struct Planned {
 impl LibvirtDomain {
     /// QEMU's arguments as option and value.
     fn qemu_arguments(&self) -> Vec<(String, Option<String>)> {
-        let given = self.arguments.iter().map(|text| match text.trim().split_once(char::is_whitespace) {
-            Some((option, value)) => (option.to_owned(), Some(value.trim().to_owned())),
-            None => (text.trim().to_owned(), None),
-        });
+        let given = super::options(&self.arguments).into_iter();
         let devices = self.vhost_user_scsi.iter().flat_map(|device| {
             let chardev = format!("socket,id={},path={}", device.id, device.socket);
             let mut scsi = format!("vhost-user-scsi-pci,id={0}-scsi,chardev={0}", device.id);

@@ -76,6 +76,12 @@ fn own_drop_in() -> String {
 
 impl QemuArgs {
     fn check(&self, facts: &Facts, after: &Line) -> Result<(), Stop> {
+        let stray =
+            super::options(&self.guest.arguments).into_iter().find(|(option, _)| !option.starts_with('-'));
+        if let Some((stray, _)) = stray {
+            return Err(Stop::refused("guest", format!("`{stray}` is no option of QEMU"))
+                .way_out("write each as `-option value`"));
+        }
         let faults = checks::faults(after);
         if !faults.is_empty() {
             let words: Vec<&str> = faults.iter().map(|(why, _)| why.as_str()).collect();

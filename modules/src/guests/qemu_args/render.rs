@@ -108,7 +108,7 @@ pub(super) fn wishes(guest: &Guest) -> Vec<Wish> {
     }
     guest.drives.iter().for_each(|drive| self::drive(drive, &mut wishes));
     guest.vhost_user_scsi.iter().for_each(|device| vhost_user(device, &mut wishes));
-    wishes.extend(guest.arguments.iter().filter_map(|text| argument(text)));
+    wishes.extend(crate::guests::options(&guest.arguments).into_iter().filter_map(argument));
     wishes
 }
 
@@ -220,11 +220,8 @@ fn vhost_user(device: &VhostUserScsi, wishes: &mut Vec<Wish>) {
 }
 
 /// A further option: told by its name where its value has one.
-fn argument(text: &str) -> Option<Wish> {
-    let (option, value) = match text.trim().split_once(char::is_whitespace) {
-        Some((option, value)) => (own_name(option)?, Some(value.trim().to_owned())),
-        None => (own_name(text.trim())?, None),
-    };
+fn argument((option, value): (String, Option<String>)) -> Option<Wish> {
+    let option = own_name(&option)?;
     let Some(value) = value else { return Some(Wish::Text { option, value: None }) };
     let wanted = Properties::parse(&value);
     let by = ["id", "node-name"].into_iter().find_map(|name| Some(pair(name, wanted.get(name)?)));

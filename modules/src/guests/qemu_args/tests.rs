@@ -195,6 +195,7 @@ fn what_qemu_refuses_or_does_not_feel_is_refused_before() {
         "-m 8G -object memory-backend-file,id=mem0,size=4G,mem-path=/x,share=on -numa node,memdev=mem0",
     );
     assert!(on(&small, json!({ "cpu": "host" })).contains("the shared memory has 4G and the guest 8G"));
+    assert!(on(RBD, json!({ "arguments": ["q35"] })).contains("`q35` is no option"));
     assert!(on("#!/bin/sh\necho no\n", json!({})).contains("starts no QEMU"));
     assert!(on(&format!("{KVM}{KVM}"), json!({})).contains("2 QEMUs"));
     let missing = with(json!({ "environment": { "LD_PRELOAD": "/usr/lib64/libtcmalloc.so" } }));

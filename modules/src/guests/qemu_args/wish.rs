@@ -99,7 +99,7 @@ pub struct Guest {
     /// vhost-user-scsi devices, such as SPDK's.
     #[serde(default)]
     pub vhost_user_scsi: Vec<VhostUserScsi>,
-    /// Further options, each with its value: `-netdev tap,ifname=tap1,script=no,id=net0`.
+    /// Further options, an option with its value in one text or in two: `-netdev tap,ifname=tap1,script=no,id=net0`.
     #[serde(default)]
     pub arguments: Vec<String>,
     /// Options that shall not be there, such as `-hdb`, or `-object iothread0` by its name.
