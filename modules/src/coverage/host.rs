@@ -118,5 +118,12 @@ pub(super) const ROWS: &[Tuning] = &[
         "?",
     ),
     row(31, "the topology of nodes", Fact("tunerun_cpus"), None, NOTHING, "?"),
-    row(32, "QEMU on CPUs 2 and 3", Argument("libvirt_domain", "cputune"), Some(Effect::GuestPowerCycle), ("the XML before", "the live XML"), "modules/src/guests/libvirt_domain/tests/knobs.rs::pins_of_all_threads"),
+    row(
+        32,
+        "QEMU on CPUs 2 and 3",
+        Argument("libvirt_domain", "cputune"),
+        Some(Effect::GuestPowerCycle),
+        ("the XML before", "the live XML"),
+        "modules/src/guests/libvirt_domain/tests/knobs.rs::pins_of_all_threads",
+    ),
 ];

@@ -199,7 +199,7 @@ fn given_again(recorded: &[Extra], now: &[String]) -> Result<Vec<String>, Vec<St
             Extra::Values(names) => {
                 for name in names {
                     let said = |word: &&String| super::load::extra_names(word).contains(name);
-                    match left.iter().position(|word| said(word)) {
+                    match left.iter().position(said) {
                         Some(at) => words.push(left.remove(at).clone()),
                         None if now.iter().any(|word| said(&word)) => {}
                         None => missing.push(name.clone()),
