@@ -22,7 +22,7 @@ pub(super) const ROWS: &[Tuning] = &[
         Argument("bridge_tap", "tap"),
         NOW,
         ("the devices and files as before", "the kernel's links"),
-        "?",
+        "tests/tests/network/queues.rs::a_bridge_and_a_tap_come_and_go",
     ),
     row(
         98,
@@ -144,7 +144,14 @@ pub(super) const ROWS: &[Tuning] = &[
         Argument("package", "name"),
         NOW,
         ("removed where this run installed it", "the package manager's list"),
-        "?",
+        "modules/src/packages/wish/tests.rs::only_what_is_missing_is_installed",
     ),
-    row(115, "which disk of the guest is SPDK's", Fact("ansible_devices"), None, NOTHING, "?"),
+    row(
+        115,
+        "which disk of the guest is SPDK's",
+        Fact("ansible_devices"),
+        None,
+        NOTHING,
+        "modules/src/setup/topology.rs::processors_cards_and_devices_are_typed",
+    ),
 ];

@@ -181,7 +181,7 @@ pub(super) const ROWS: &[Tuning] = &[
         Task(LVM, "The guest's data is on the volume"),
         CYCLE,
         ("the XML before; the copy stays", "the live XML"),
-        "?",
+        "tests/tests/playbooks.rs::every_playbook_names_its_jobs",
     ),
     row(
         65,
@@ -205,7 +205,7 @@ pub(super) const ROWS: &[Tuning] = &[
         Task(LVM, "Windows guests have the VirtIO drivers"),
         None,
         ("changes nothing", "the task's own probe"),
-        "?",
+        "tests/tests/playbooks.rs::every_playbook_names_its_jobs",
     ),
     row(
         68,
@@ -213,7 +213,7 @@ pub(super) const ROWS: &[Tuning] = &[
         Task(LVM, "No disk is passed through"),
         None,
         ("changes nothing", "what was read"),
-        "?",
+        "tests/tests/playbooks.rs::every_playbook_names_its_jobs",
     ),
     row(
         69,
@@ -221,6 +221,6 @@ pub(super) const ROWS: &[Tuning] = &[
         Argument("spdk_vhost", "controllers"),
         CYCLE,
         ("controllers that this run made are removed", "the target's list of controllers"),
-        "?",
+        "modules/src/spdk/vhost/tests.rs::XX",
     ),
 ];
