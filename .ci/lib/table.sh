@@ -14,5 +14,5 @@ packages() { stage_rows | awk '{ for (n = 3; n <= NF; n++) print $n }' | sort -u
 
 # Whether a stage runs what the stage `build` built.
 stage_needs_build() {
-  case $1 in packages | fmt | style | clippy | build) return 1 ;; *) return 0 ;; esac
+  case $1 in packages | fmt | style | clippy | build | vm_image) return 1 ;; *) return 0 ;; esac
 }

@@ -1,5 +1,6 @@
 //! Neighbouring steps on one subject become one: the first before, the last after.
 use crate::vocabulary::{Act, Back, Content, Image, Match, Meta, Node, Read, Seen, Step, TaskId};
+use crate::xml::Want;
 use serde::{Deserialize, Serialize};
 
 /// A step that stands for one or more planned ones.
@@ -32,7 +33,8 @@ pub fn fold(steps: impl IntoIterator<Item = (TaskId, Step)>) -> Vec<Folded> {
                 }
                 _ => false,
             },
-            Act::Call { .. } | Act::Rpc { .. } => false,
+            Act::Call { .. } => merge_call(&mut folded, task, &step),
+            Act::Rpc { .. } => false,
         };
         if !merged {
             let is_border = matches!(step.act, Act::Call { .. } | Act::Rpc { .. });
@@ -44,6 +46,31 @@ pub fn fold(steps: impl IntoIterator<Item = (TaskId, Step)>) -> Vec<Folded> {
     }
     folded.retain(|folded| !comes_back(&folded.step));
     folded
+}
+
+/// Lets an earlier call say what a later one says too: of two texts that are sent whole to one thing the later counts,
+/// since it was made from the earlier one. Only other such calls may stand between them.
+fn merge_call(folded: &mut [Folded], task: TaskId, later: &Step) -> bool {
+    let (Act::Call { row: sent, .. }, Match::Xml { text, wants }) = (&later.act, &later.after) else {
+        return false;
+    };
+    let whole = |step: &Step| matches!(step.after, Match::Xml { .. });
+    let mut near = folded.iter_mut().rev().take_while(|earlier| whole(&earlier.step));
+    let Some(earlier) = near.find(|earlier| earlier.step.look == later.look) else { return false };
+    let (Act::Call { row, .. }, Match::Xml { wants: before, .. }) = (&earlier.step.act, &earlier.step.after)
+    else {
+        return false;
+    };
+    if (&row.name, &row.args, &row.env) != (&sent.name, &sent.args, &sent.env) {
+        return false;
+    }
+    let mut all: Vec<Want> =
+        before.iter().filter(|old| wants.iter().all(|new| new.route != old.route)).cloned().collect();
+    all.extend(wants.iter().cloned());
+    earlier.step.act = later.act.clone();
+    earlier.step.after = Match::Xml { text: text.clone(), wants: all };
+    earlier.tasks.push(task);
+    true
 }
 
 /// Lets an earlier put reach what a later one asks for, if one put can say both.

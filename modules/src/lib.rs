@@ -5,11 +5,13 @@
 
 // What everything is said in.
 mod argument;
+pub mod coverage;
 mod module;
 pub mod programs;
 pub mod regex;
 pub mod shape;
 pub mod vocabulary;
+pub mod xml;
 
 // What is made of changes, and a host in memory to try them on.
 pub mod fold;
@@ -19,13 +21,20 @@ pub mod recovery;
 mod trial;
 
 // The modules, room by room.
+mod block;
 pub mod ceph;
 mod commands;
+mod cpu;
 mod files;
+mod filesystems;
+mod guests;
 mod kernel;
+mod lvm;
+mod network;
 mod packages;
 mod services;
 pub mod setup;
+mod spdk;
 mod waiting;
 
 pub use argument::{Names, Scalar};
@@ -39,21 +48,45 @@ pub use setup::{FACTS, Fact, fact_reads, fact_value};
 pub const ALL: &[Entry] = &[
     Entry::of::<packages::Apt>(),
     Entry::of::<files::Blockinfile>(),
+    Entry::of::<network::BridgeTap>(),
+    Entry::of::<ceph::CephAuth>(),
     Entry::of::<ceph::CephConfig>(),
+    Entry::of::<ceph::CephConnections>(),
+    Entry::of::<ceph::CephFlag>(),
+    Entry::of::<ceph::CephMsgrMode>(),
+    Entry::of::<ceph::CephOsdRestart>(),
+    Entry::of::<ceph::CephPool>(),
     Entry::of::<commands::Command>(),
     Entry::of::<files::Copy>(),
+    Entry::of::<cpu::CpuAffinity>(),
+    Entry::of::<cpu::CpuIsolation>(),
     Entry::of::<packages::Dnf>(),
     Entry::of::<files::File>(),
+    Entry::of::<filesystems::Filesystem>(),
     Entry::of::<files::Find>(),
     Entry::of::<kernel::Hugepages>(),
     Entry::of::<files::IniFile>(),
+    Entry::of::<block::IoScheduler>(),
+    Entry::of::<network::IrqAffinity>(),
     Entry::of::<kernel::KernelArgs>(),
+    Entry::of::<guests::LibvirtDomain>(),
     Entry::of::<files::Lineinfile>(),
+    Entry::of::<lvm::LvmConf>(),
+    Entry::of::<lvm::LvmLv>(),
+    Entry::of::<lvm::LvmPv>(),
+    Entry::of::<lvm::LvmThinPool>(),
+    Entry::of::<lvm::LvmVg>(),
     Entry::of::<waiting::Manual>(),
     Entry::of::<kernel::Modprobe>(),
+    Entry::of::<filesystems::Mount>(),
+    Entry::of::<network::NicOffload>(),
+    Entry::of::<network::NicQueues>(),
     Entry::of::<packages::Package>(),
     Entry::of::<packages::PackageFacts>(),
     Entry::of::<waiting::Ping>(),
+    Entry::of::<guests::QemuArgs>(),
+    Entry::of::<ceph::RbdImage>(),
+    Entry::of::<block::ReadAhead>(),
     Entry::of::<waiting::Reboot>(),
     Entry::of::<files::Replace>(),
     Entry::of::<commands::Script>(),
@@ -62,10 +95,14 @@ pub const ALL: &[Entry] = &[
     Entry::of::<setup::Setup>(),
     Entry::of::<commands::Shell>(),
     Entry::of::<files::Slurp>(),
+    Entry::of::<cpu::Smt>(),
+    Entry::of::<spdk::SpdkSetup>(),
+    Entry::of::<spdk::SpdkVhost>(),
     Entry::of::<files::Stat>(),
     Entry::of::<kernel::Sysctl>(),
     Entry::of::<kernel::Sysfs>(),
     Entry::of::<services::SystemdUnit>(),
     Entry::of::<files::Template>(),
+    Entry::of::<cpu::TunedProfile>(),
     Entry::of::<waiting::WaitFor>(),
 ];

@@ -2,7 +2,7 @@
 """Measures playbook runners side by side on a fleet of real SSH hosts.   (root; peers.sh first)
 
   bench.py [--hosts 10] [--rounds 3] [--forks N: as many as hosts] [--only ansible,pyinfra] [--base ansible]
-           [--mem | --trips MS,MS | --delay MS]
+           [--mem | --trips MS,MS | --delay MS] [--json FILE]
 
 Every round runs each contender in turn, so ratios are taken within a round, and medians over the rounds:
   first  pristine hosts, no open connection   all tasks change something
@@ -17,7 +17,7 @@ procs: processes started on the host that started most, sshd's own for the conne
   of the walls over the difference of the delays is the number of round trips in a row, connecting included.
 After each `first` the hosts' files must be what `raw` makes of them: a contender that leaves another state is said.
 """
-import argparse, base64, ctypes, os, random, signal, statistics, subprocess, sys, threading, time
+import argparse, base64, ctypes, json, os, random, signal, statistics, subprocess, sys, threading, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PLAY, TMP, PEERS = f"{HERE}/play", "/tmp/bench", os.environ.get("PEERS", "/tmp/peers")
@@ -247,6 +247,7 @@ def main():
     ap.add_argument("--mem", action="store_true")
     ap.add_argument("--delay", type=float, help="milliseconds of round trip to add to the links (see ./latency)")
     ap.add_argument("--trips", type=lambda text: [float(ms) for ms in text.split(",")], metavar="MS,MS")
+    ap.add_argument("--json", metavar="FILE", help="where every run's figures go too")
     a = ap.parse_args()
     if bool(a.delay) + bool(a.trips) + a.mem > 1 or a.trips and (len(a.trips) != 2 or a.trips[0] >= a.trips[1]):
         ap.error("one of --mem, --delay MS and --trips LOW,HIGH")
@@ -271,6 +272,8 @@ def main():
                 close_connections()
         keys = ["mem"] if a.mem else ["trips"] if a.trips else ["wall", "ctl", "hosts", "procs"]
         table(got, names, modes, keys, a.base)
+        if a.json:
+            json.dump({f"{name} {mode}": rows for (name, mode), rows in got.items()}, open(a.json, "w"))
     finally:
         close_connections()
         os.rmdir(CG)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Measures what runners cost before they do anything: start, a 10,000-host inventory, a 1,000-task playbook.
 
-  startup.py [--rounds 5]      (peers.sh first; no fleet needed)
+  startup.py [--rounds 5] [--only tunerun]      (peers.sh first; no fleet needed)
 
 The commands run in turn, round by round; medians of wall and of processor seconds (user+system, children included),
 peak memory of the largest process.
@@ -79,7 +79,9 @@ def run(argv, out):
 
 ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 ap.add_argument("--rounds", type=int, default=5)
-rounds = ap.parse_args().rounds
+ap.add_argument("--only", default="", metavar="WORD", help="commands whose name holds it")
+a = ap.parse_args()
+rounds, COMMANDS = a.rounds, {name: argv for name, argv in COMMANDS.items() if a.only in name}
 generate()
 got = {name: [] for name in COMMANDS}
 for _ in range(rounds):
@@ -90,4 +92,4 @@ print(f"\n{'medians':58}{'wall s':>8}{'cpu s':>8}{'MiB':>8}")
 for i, (name, rows) in enumerate(got.items()):
     wall, cpu, mem, _ = (statistics.median(c) for c in zip(*rows))
     bad = {r[3] for r in rows} - {0}
-    print(f"{name:58}{wall:8.2f}{cpu:8.2f}{mem:8.0f}" + (f"  exit {bad}; see {TMP}/out.{i:02}" if bad else ""))
+    print(f"{name:58}{wall:8.3f}{cpu:8.3f}{mem:8.0f}" + (f"  exit {bad}; see {TMP}/out.{i:02}" if bad else ""))

@@ -110,7 +110,10 @@ fn planning(bench: &mut Criterion) {
                 let name = scene.inventory().host_name(*id).to_owned();
                 let mut state = HostState::new(&name, *id);
                 let target = Target { host: name, user: Acting::Login };
-                state.known.insert(target, Known { who: Some(Identity::default()), seen: Arc::clone(&seen) });
+                state.known.insert(
+                    target,
+                    Known { who: Some(Identity::default()), seen: Arc::clone(&seen), machine: None },
+                );
                 black_box(walk(&scene, &mut state, 0));
             }
         });

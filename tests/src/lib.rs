@@ -1,4 +1,6 @@
 //! Shared beds of the tests.
 
 pub mod program;
+pub mod spdk;
 pub mod sshd;
+pub mod vm;

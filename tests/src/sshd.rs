@@ -187,8 +187,8 @@ pub fn descendants(root: u32) -> Vec<u32> {
     found.split_off(1)
 }
 
-/// Below the range of ports that the kernel gives to clients, or another test's connection may take it in between.
-fn free_port() -> u16 {
+/// A free port on 127.0.0.1, below the range of ports that the kernel gives to clients, or another test's connection may take it in between.
+pub fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     loop {
         let step = NEXT.fetch_add(1, Ordering::SeqCst);

@@ -60,7 +60,8 @@ impl Edit<'_> {
         edited.change.diff.extend(content_diff);
         edited.change.diff.extend(differences(&place.path, node, &meta));
         if after.is_some() {
-            place::in_place_notes(&mut edited.change, &place.path, node);
+            place::writing_notes(&mut edited.change, &place.path, node, facts.who())
+                .map_err(|stop| stop.blame(self.argument))?;
         }
         let content = after.map_or(Content::Same, Content::Bytes);
         let seen = node.map_or(Seen::Absent, |node| Seen::Node(node.clone()));

@@ -1,6 +1,7 @@
 //! Where a path leads, what is there, and whether its folder is.
 use crate::vocabulary::{
-    Body, Bytes, Change, Claim, Facts, HostPath, Image, Kind, Meta, Node, Read, Seen, Step, Stop, TEXT_LIMIT,
+    Body, Bytes, Change, Claim, Facts, HostPath, Identity, Image, Kind, Meta, Node, Read, Seen, Step, Stop,
+    TEXT_LIMIT, Writing,
 };
 
 /// A path that was followed to where the node really is.
@@ -46,6 +47,12 @@ pub(crate) fn at(facts: &Facts, path: &HostPath) -> Result<Place, Stop> {
 pub(crate) fn first_reads(path: &HostPath) -> Vec<Read> {
     let parent = path.parent().map(Read::Stat);
     [Read::text(path)].into_iter().chain(parent).collect()
+}
+
+/// The same with every folder above it: of a file whose folders may have to be made.
+pub(crate) fn whole_reads(path: &HostPath) -> Vec<Read> {
+    let above = std::iter::successors(path.parent(), HostPath::parent).map(Read::Stat);
+    [Read::text(path)].into_iter().chain(above).collect()
 }
 
 /// A path that the program itself wrote down.
@@ -127,12 +134,23 @@ pub(crate) fn is_folder(facts: &Facts, path: &HostPath) -> Result<bool, Stop> {
     Err(Stop::failed(format!("{path} is a circle of links")))
 }
 
-/// Notes on how a file that is there can be written.
-pub(crate) fn in_place_notes(change: &mut Change, path: &HostPath, node: Option<&Node>) {
-    let Some(node) = node else { return };
-    if node.mount_point {
-        change.notes.push(format!("written in place: {path} is a mount point; not atomic"));
-    } else if node.kind == Kind::File && node.links > 1 {
-        change.notes.push(format!("written in place: {path} has {} hard links; not atomic", node.links));
+/// How a file that is there can be written: noted where that is not atomic, refused where this user cannot.
+pub(crate) fn writing_notes(
+    change: &mut Change,
+    path: &HostPath,
+    node: Option<&Node>,
+    who: &Identity,
+) -> Result<(), Stop> {
+    match node.map(|node| Writing::of(node, who)) {
+        None | Some(Writing::Rename) => {}
+        Some(Writing::InPlace { why }) => {
+            change.notes.push(format!("written in place: {path} {why}; not atomic"));
+        }
+        Some(Writing::Denied { why }) => {
+            return Err(
+                Stop::failed(format!("{path} {why}")).way_out("let the task `become` its owner, or root")
+            );
+        }
     }
+    Ok(())
 }

@@ -1,4 +1,10 @@
-//! A host in memory: nodes, values and answers. The contract suite and the engine's tests act on it.
+//! A host in memory: nodes, values, answers and targets behind sockets. The contract suite and the engine's tests act
+//! on it.
+mod target;
+
+pub use target::Target;
+
+use crate::programs::rpc::{self, Reply};
 use crate::vocabulary::{
     Act, Body, Bytes, Content, Facts, HostPath, Identity, Image, Kind, Look, Node, Output, Read, Row, Seen,
     Step, TaskId, Want, coupled, glob_matches, listed_folder,
@@ -12,6 +18,10 @@ pub struct Host {
     nodes: BTreeMap<HostPath, Node>,
     values: BTreeMap<HostPath, String>,
     answers: BTreeMap<Row, Seen>,
+    /// Who serves sockets.
+    targets: BTreeMap<HostPath, Target>,
+    /// What is answered over sockets that no target in memory serves.
+    replies: BTreeMap<(HostPath, Row), Seen>,
     denied: Vec<HostPath>,
     who: Identity,
 }
@@ -95,6 +105,17 @@ impl Host {
         self
     }
 
+    /// Lets a target serve a socket.
+    ///
+    /// # Panics
+    /// As [`Host::file`].
+    pub fn serve(mut self, socket: &str, target: Target) -> Self {
+        let node = self.blank(Kind::Socket, 0o755);
+        self.insert(&at(socket), node);
+        self.targets.insert(at(socket), target);
+        self
+    }
+
     fn blank(&self, kind: Kind, mode: u32) -> Node {
         Node {
             kind,
@@ -136,6 +157,8 @@ impl Host {
                 Seen::Node(node)
             }),
             Read::Stat(path) if path.is_virtual() => self.see_virtual(path),
+            Read::Rpc { socket, .. } if self.denied.contains(socket) => Seen::Denied,
+            Read::Rpc { socket, row } => self.see_rpc(socket, row),
             Read::Stat(path) => self
                 .nodes
                 .get(path)
@@ -162,6 +185,17 @@ impl Host {
                     })
                 })
             }
+        }
+    }
+
+    fn see_rpc(&self, socket: &HostPath, row: &Row) -> Seen {
+        if let Some(seen) = self.replies.get(&(socket.clone(), row.clone())) {
+            return seen.clone();
+        }
+        let Some(mut target) = self.targets.get(socket).cloned() else { return Seen::Absent };
+        match rpc::asks(row) {
+            Err(why) => Seen::Failed(why),
+            Ok(method) => rpc::taken(row, &replied(target.call(method, &serde_json::Value::Null))),
         }
     }
 
@@ -198,6 +232,15 @@ impl Host {
                 found.push(format!("{path}: {one:?} is not {two:?}"));
             }
         }
+        for socket in self.targets.keys().chain(other.targets.keys()) {
+            let (one, two) = (self.targets.get(socket), other.targets.get(socket));
+            if one != two {
+                found.push(format!("{socket}: {one:?} is not {two:?}"));
+            }
+        }
+        if self.replies != other.replies {
+            found.push(format!("{:?} is not {:?}", self.replies, other.replies));
+        }
         found.sort();
         found.dedup();
         found
@@ -208,6 +251,9 @@ impl Host {
     }
 
     fn see_virtual(&self, path: &HostPath) -> Seen {
+        if let Some(node) = self.nodes.get(path).filter(|node| node.kind != Kind::Dir) {
+            return Seen::Node(node.clone());
+        }
         if self.values.contains_key(path) {
             Seen::Node(self.blank(Kind::File, 0o644))
         } else if self.virtual_folders().any(|folder| folder == *path) {
@@ -217,8 +263,8 @@ impl Host {
         }
     }
 
-    /// Carries an act out, as the engine would on a real host. Calls and RPC change nothing here: see
-    /// [`Host::set`].
+    /// Carries an act out, as the engine would on a real host. Calls change nothing here: see [`Host::set`].
+    /// An RPC changes the target that serves its socket, if one does.
     ///
     /// # Errors
     /// What a real host would say: no such folder, not a folder, and the like.
@@ -236,7 +282,26 @@ impl Host {
                 None => Err(format!("{path}: No such file or directory")),
             },
             Act::Put { path, image, .. } => self.put(path, image),
-            Act::Call { .. } | Act::Rpc { .. } => Ok(()),
+            Act::Call { .. } => Ok(()),
+            Act::Rpc { socket, method, params } => self.send(socket, method, params),
+        }
+    }
+
+    fn send(&mut self, socket: &HostPath, method: &str, params: &serde_json::Value) -> Result<(), String> {
+        if rpc::method(method).is_none() {
+            return Err(format!("the table of RPC methods that change something has no row `{method}`"));
+        }
+        let guards: Vec<(Row, Seen)> = rpc::guards(method, params)
+            .into_iter()
+            .map(|row| (row.clone(), self.see_rpc(socket, &row)))
+            .collect();
+        if let Some(why) = rpc::forbids(method, params, &guards) {
+            return Err(why);
+        }
+        let target = self.targets.get_mut(socket).ok_or_else(|| format!("nobody serves {socket}"))?;
+        match target.call(method, params) {
+            Ok(_) => Ok(()),
+            Err((code, message)) => Err(rpc::explained(method, params, code, message)),
         }
     }
 
@@ -298,6 +363,12 @@ impl Host {
             (Read::Ask(row), seen) => {
                 self.answers.insert(row.clone(), seen);
             }
+            (Read::Rpc { socket, row }, Seen::Absent) => {
+                self.replies.remove(&(socket.clone(), row.clone()));
+            }
+            (Read::Rpc { socket, row }, seen) => {
+                self.replies.insert((socket.clone(), row.clone()), seen);
+            }
             (Read::Glob(_), _) => {}
         }
     }
@@ -306,6 +377,13 @@ impl Host {
     pub fn facts(&self, reads: impl IntoIterator<Item = Read>) -> Facts {
         let base = reads.into_iter().map(|read| (read.clone(), self.see(&read))).collect();
         Facts::new(Arc::new(base), self.who.clone())
+    }
+}
+
+fn replied(answer: Result<serde_json::Value, (i64, &'static str)>) -> Reply {
+    match answer {
+        Ok(result) => Reply::Result(result),
+        Err((code, message)) => Reply::Error { code, message: message.to_owned() },
     }
 }
 

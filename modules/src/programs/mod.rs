@@ -1,13 +1,22 @@
-//! The visible tables of programs that tunerun may call: what reads, and what changes.
+//! The visible tables of programs and RPC methods that tunerun may call: what reads, and what changes.
 //! A new program is a row here, which a reviewer sees; what runs is made from the row, never from text.
 mod ceph;
+mod ceph_parts;
+mod disks;
+mod guests;
+mod lvm;
 mod mutating;
 mod reading;
-
-pub use mutating::MUTATING;
-pub use reading::READING;
+pub mod rpc;
 
 use crate::vocabulary::{HostPath, Row};
+
+/// The tables of read-only programs, field by field.
+pub const READING: &[&[Program]] =
+    &[reading::READING, ceph::READING, ceph_parts::READING, disks::READING, lvm::READING];
+/// The tables of programs that change something, field by field.
+pub const MUTATING: &[&[Program]] =
+    &[mutating::MUTATING, ceph::MUTATING, ceph_parts::MUTATING, disks::MUTATING, lvm::MUTATING];
 
 /// Runs a script that comes by standard input: from a file of its own, so that its first line counts. The first
 /// argument is the program that runs it, or empty.
@@ -40,6 +49,12 @@ impl Program {
         Self { name, about, words, reads: &[], volatile: true }
     }
 
+    /// A row whose answer follows from what the kernel keeps below a path, and is lost at a reboot.
+    pub(crate) const fn of_live_files(mut self, reads: &'static [&'static str]) -> Self {
+        self.reads = reads;
+        self
+    }
+
     /// A row whose answer follows from files alone.
     pub(crate) const fn of_files(mut self, reads: &'static [&'static str]) -> Self {
         self.reads = reads;
@@ -55,12 +70,12 @@ pub fn program(name: &str) -> Option<&'static Program> {
 
 /// All rows that only look.
 pub fn reading() -> impl Iterator<Item = &'static Program> {
-    READING.iter().chain(ceph::READING)
+    READING.iter().copied().flatten()
 }
 
 /// All rows that change something.
 pub fn mutating() -> impl Iterator<Item = &'static Program> {
-    MUTATING.iter().chain(ceph::MUTATING)
+    MUTATING.iter().copied().flatten()
 }
 
 /// Whether a row is of the table of read-only programs.

@@ -1,4 +1,5 @@
 //! The table of read-only programs.
+use super::guests::PROCESS;
 use super::{Program, SCRIPT};
 
 /// Properties of a unit that state and evidence are read from.
@@ -18,6 +19,16 @@ pub const READING: &[Program] = &[
         "systemctl-active",
         &["systemctl", "show", "--no-pager", "--property=ActiveState", "--"],
         "whether a unit runs",
+    ),
+    Program::new(
+        "systemctl-runs",
+        &[
+            "sh",
+            "-c",
+            "if systemctl is-active --quiet -- \"$1\"; then echo yes; else echo no; fi",
+            "systemctl-runs",
+        ],
+        "whether a unit runs, yes or no: one that failed to start does not",
     ),
     Program::new(
         "systemctl-unit-file-state",
@@ -49,6 +60,13 @@ pub const READING: &[Program] = &[
         "systemctl-need-reload",
         &["systemctl", "show", "--no-pager", "--property=NeedDaemonReload", "*"],
         "whether systemd holds units older than their files",
+    ),
+    Program::new("grub-probe", &["grub-probe"], "what a path lies on, as GRUB would have to read it"),
+    Program::new("grub2-probe", &["grub2-probe"], "what a path lies on, as GRUB would have to read it"),
+    Program::new(
+        "grub-next-entry",
+        &["grep", "-a", "-s", "-h", "-x", "-e", "next_entry=..*", "--"],
+        "which entry GRUB boots once",
     ),
     Program::new("systemctl-is-system-running", &["systemctl", "is-system-running"], "whether systemd is up"),
     Program::new(
@@ -117,6 +135,30 @@ pub const READING: &[Program] = &[
     ),
     Program::new("getenforce", &["getenforce"], "SELinux's mode"),
     Program::new("ip-address", &["ip", "-json", "address", "show"], "network cards and addresses"),
+    Program::new(
+        "net-link",
+        &[
+            "sh",
+            "-c",
+            "d=/sys/class/net/$1; f=$(cat \"$d/flags\") || exit 1; m=$(readlink \"$d/master\"); \
+             echo \"master=${m##*/}\"; echo \"up=$((f & 1))\"",
+            "net-link",
+        ],
+        "which bridge or bond a network card belongs to, and whether it is up",
+    ),
+    Program::new("ethtool-features", &["ethtool", "-k"], "what a network card does by itself"),
+    Program::new("ethtool-channels", &["ethtool", "-l"], "how many queues a network card has, and may have"),
+    Program::new(
+        "interrupts",
+        &[
+            "awk",
+            "NR==1{n=NF} $1~/^[0-9]+:$/{s=$1; for(i=n+2;i<=NF;i++) s=s\" \"$i; print s}",
+            "/proc/interrupts",
+        ],
+        "numbers, kinds and names of interrupts, without their counts",
+    )
+    .of_live_files(&["/proc/interrupts"]),
+    Program::new("tuned-adm-active", &["tuned-adm", "active"], "TuneD's active profile"),
     Program::new("ip-route", &["ip", "-json", "route", "show"], "routes"),
     Program::new("ip6-route", &["ip", "-6", "-json", "route", "show"], "IPv6 routes"),
     Program::new(
@@ -125,6 +167,17 @@ pub const READING: &[Program] = &[
         "block devices, their holders and signatures",
     ),
     Program::new("lscpu", &["lscpu", "--json"], "processors and their topology"),
+    Program::new(
+        "pci-driver",
+        &[
+            "sh",
+            "-c",
+            "d=/sys/bus/pci/devices/$1; [ -e \"$d\" ] || exit 1; c=none; \
+             [ ! -e \"$d/driver\" ] || { c=$(readlink \"$d/driver\") || exit 1; c=${c##*/}; }; echo \"$c\"",
+            "pci-driver",
+        ],
+        "the driver of a PCI device; `none` where it has none",
+    ),
     Program::new("findmnt", &["findmnt", "--json", "--bytes", "--real"], "mounts"),
     Program::new(
         "mounts",
@@ -158,6 +211,32 @@ pub const READING: &[Program] = &[
         &["bash", "-c", "exec 3<>\"/dev/tcp/$1/$2\"", "port"],
         "whether a TCP port answers, by bash",
     ),
+    Program::new(
+        "virsh-list",
+        &["timeout", "-k", "5", "30", "virsh", "-q", "list", "--all", "--persistent", "--uuid", "--name"],
+        "persistent domains of a libvirt, uuid and name",
+    ),
+    Program::new(
+        "virsh-list-active",
+        &["timeout", "-k", "5", "30", "virsh", "-q", "list", "--uuid"],
+        "uuids of the domains that run",
+    ),
+    Program::new(
+        "virsh-version",
+        &["timeout", "-k", "5", "30", "virsh", "-q", "version"],
+        "versions of libvirt and QEMU",
+    ),
+    Program::new(
+        "virsh-xml",
+        &["timeout", "-k", "5", "30", "virsh", "-q", "dumpxml", "--security-info", "--domain"],
+        "what a running domain was started with",
+    ),
+    Program::new(
+        "virsh-xml-inactive",
+        &["timeout", "-k", "5", "30", "virsh", "-q", "dumpxml", "--inactive", "--security-info", "--domain"],
+        "what a domain is started with next",
+    ),
+    Program::new("qemu-process", PROCESS, "arguments, linker variables and libraries of a running QEMU"),
     Program::new("probe", &[], "a command that its author declared a read"),
     Program::new("probe-script", SCRIPT, "a script that its author declared a read"),
     Program::new("probe-shell", &["sh", "-c"], "shell text that its author declared a read"),

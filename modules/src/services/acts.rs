@@ -32,6 +32,7 @@ fn claim(unit: &Unit, what: &str) -> Claim {
 
 fn spoils(unit: &Unit) -> Vec<Spoil> {
     let mut spoils = vec![Spoil::Read(active_look(&unit.name)), Spoil::Read(start_look(&unit.name))];
+    spoils.push(Spoil::Rpc);
     for name in ["systemctl-units", "port", "probe", "probe-shell"] {
         spoils.push(Spoil::Answers(name.to_owned()));
     }

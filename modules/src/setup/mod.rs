@@ -6,6 +6,7 @@ mod storage;
 mod table;
 #[cfg(test)]
 mod tests;
+mod topology;
 
 pub use table::{FACTS, Fact, fact_reads, fact_value};
 

@@ -1,5 +1,5 @@
 //! The visible table of facts: name, what is read, and what it means.
-use super::{computer, distribution, network, storage, unknown};
+use super::{computer, distribution, network, storage, topology, unknown};
 use crate::vocabulary::{Facts, Read, Stop};
 use serde_json::Value as Json;
 
@@ -50,6 +50,7 @@ pub const FACTS: &[Fact] = &[
     Fact::new("all_ipv6_addresses", network::reads, network::all_ipv6),
     Fact::new("architecture", computer::machine_reads, computer::machine),
     Fact::new("cmdline", computer::cmdline_reads, computer::cmdline),
+    Fact::new("cpu_topology", topology::cpu_reads, topology::cpus),
     Fact::new("date_time", computer::date_reads, computer::date),
     Fact::new("default_ipv4", network::reads, network::default_ipv4),
     Fact::new("default_ipv6", network::reads, network::default_ipv6),
@@ -70,8 +71,10 @@ pub const FACTS: &[Fact] = &[
     Fact::new("memfree_mb", computer::memory_reads, |facts| computer::memory(facts, "MemFree:")),
     Fact::new("memtotal_mb", computer::memory_reads, |facts| computer::memory(facts, "MemTotal:")),
     Fact::new("mounts", storage::mount_reads, storage::mounts),
+    Fact::new("nic_queues", topology::card_reads, topology::cards),
     Fact::new("nodename", computer::name_reads, computer::nodename),
     Fact::new("os_family", distribution::reads, |facts| distribution::of(facts, "family")),
+    Fact::new("pci_devices", topology::pci_reads, topology::pci),
     Fact::new("pkg_mgr", distribution::manager_reads, distribution::manager),
     Fact::new("proc_cmdline", computer::cmdline_reads, computer::proc_cmdline),
     Fact::new("processor", computer::cpu_reads, |facts| computer::cpu(facts, "list")),

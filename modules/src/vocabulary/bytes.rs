@@ -8,7 +8,8 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
-/// What a file holds; cheap to clone. As JSON: text where it is UTF-8, else `{"base64": …}`.
+/// What a file holds; cheap to clone. As JSON: text where it is UTF-8, else `{"base64": …}`, or `{"blob": DIGEST}` where
+/// contents are [shared](super::share).
 #[derive(Clone, Default)]
 pub struct Bytes(Arc<Held>);
 
@@ -82,10 +83,14 @@ impl fmt::Debug for Bytes {
 enum Written {
     Text(String),
     Base64 { base64: String },
+    Blob { blob: Digest },
 }
 
 impl Serialize for Bytes {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if super::share::by_digest(self) {
+            return Written::Blob { blob: self.digest() }.serialize(serializer);
+        }
         match self.text() {
             Some(text) => serializer.serialize_str(text),
             None => Written::Base64 { base64: STANDARD.encode(self.as_slice()) }.serialize(serializer),
@@ -100,6 +105,8 @@ impl<'de> Deserialize<'de> for Bytes {
             Written::Base64 { base64 } => {
                 STANDARD.decode(base64).map(Self::from).map_err(serde::de::Error::custom)
             }
+            Written::Blob { blob } => super::share::shared(blob)
+                .ok_or_else(|| serde::de::Error::custom(format!("the content {blob} is not known here"))),
         }
     }
 }

@@ -1,4 +1,5 @@
 //! What one task asks of one target.
+use super::dead_man::DeadMan;
 use super::evidence::Evidence;
 use super::row::Row;
 use super::step::Step;
@@ -49,10 +50,69 @@ pub enum Activation {
     Reload(Row),
     /// A unit is started again.
     Restart(String),
-    /// A guest is powered off and on; the domain's uuid.
-    GuestCycle(String),
+    /// A guest is powered off and on.
+    GuestCycle(GuestCycle),
     /// The host boots.
     Reboot,
+}
+
+/// A guest that is powered off and on: shut down within a time, waited for, started. One that is off stays off.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct GuestCycle {
+    /// Which libvirt.
+    pub uri: String,
+    /// The domain's uuid.
+    pub uuid: String,
+    /// Its name when this was planned.
+    pub name: String,
+    /// How long it may take to shut down, in seconds.
+    pub timeout: u32,
+    /// Whether it is destroyed where it does not shut down in time.
+    pub destroy: bool,
+    /// When that may happen.
+    pub when: CycleTime,
+}
+
+/// When a guest may be powered off and on.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CycleTime {
+    /// Not by this run: it is owed and told.
+    Never,
+    /// When a person says so.
+    Asked,
+    /// Between two times of the host's day, `HHMM`; the first may be later than the second.
+    Within {
+        /// From.
+        from: String,
+        /// To, not included.
+        to: String,
+    },
+}
+
+impl GuestCycle {
+    /// The call that does it; none where this run may not.
+    pub fn row(&self) -> Option<Row> {
+        let (from, to) = match &self.when {
+            CycleTime::Never => return None,
+            CycleTime::Asked => ("", ""),
+            CycleTime::Within { from, to } => (from.as_str(), to.as_str()),
+        };
+        let timeout = self.timeout.to_string();
+        let destroy = if self.destroy { "destroy" } else { "" };
+        Some(self.at("guest-power-cycle", [self.uuid.as_str(), timeout.as_str(), destroy, from, to]))
+    }
+
+    /// The call that starts the guest where it is off.
+    pub fn start(&self) -> Row {
+        self.at("guest-start", [self.uuid.as_str()])
+    }
+
+    fn at<'a>(&self, name: &str, args: impl IntoIterator<Item = &'a str>) -> Row {
+        let mut row = Row::new(name, args);
+        row.env = vec![("LIBVIRT_DEFAULT_URI".to_owned(), self.uri.clone())];
+        row
+    }
 }
 
 impl Activation {
@@ -225,6 +285,9 @@ pub struct Change {
     /// What to wait for after the steps; waiting changes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<Wait>,
+    /// What takes it back by itself where it has cut the host off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dead_man: Option<DeadMan>,
     /// When it is felt.
     #[serde(default)]
     pub effect: Effect,
@@ -246,6 +309,14 @@ impl Change {
     /// Nothing to do; `result` is what `register` holds.
     pub fn nothing(result: Json) -> Self {
         Self { result, ..Self::default() }
+    }
+
+    /// Whether it counts as changed: a state is reached, or a guest is powered off and on for one that was reached
+    /// before.
+    pub fn is_felt(&self) -> bool {
+        let cycles =
+            |then: &Activation| matches!(then, Activation::GuestCycle(cycle) if cycle.row().is_some());
+        !self.steps.is_empty() || self.then.iter().any(cycles)
     }
 
     /// Whether anything is to be done.

@@ -80,7 +80,7 @@ impl Planned {
     fn newest<'a>(&'a self, read: &Read, end: usize) -> impl Iterator<Item = usize> + 'a {
         let path = match read {
             Read::File { path, .. } | Read::Stat(path) => Some(path),
-            Read::Glob(_) | Read::Ask(_) => None,
+            Read::Glob(_) | Read::Ask(_) | Read::Rpc { .. } => None,
         };
         let (narrow, wide): (&[usize], &[usize]) = match path {
             Some(path) => (self.at.get(path).map_or(&[], Vec::as_slice), &self.wide),
@@ -244,6 +244,23 @@ impl Facts {
         match self.get(&Read::Ask(row.clone()))? {
             Seen::Output(output) => Ok(output),
             other => Err(unusable(&row.name, &other, &self.who)),
+        }
+    }
+
+    /// What a row takes from an answer over a socket, or none where nobody serves it or the thing is not there.
+    ///
+    /// # Errors
+    /// As [`Facts::output`].
+    pub fn rpc(&self, socket: &HostPath, row: Row) -> Result<Option<String>, Stop> {
+        match self.get(&Read::rpc(socket, row))? {
+            Seen::Value(value) => Ok(Some(value)),
+            Seen::Absent => Ok(None),
+            Seen::Denied => {
+                Err(Stop::failed(format!("{socket} may not be connected to by {}", self.who.user)).way_out(
+                    "set `become: true` on the task, or give the user the right to write to the socket",
+                ))
+            }
+            other => Err(unusable(socket.as_str(), &other, &self.who)),
         }
     }
 

@@ -49,11 +49,16 @@ pub fn touches(act: &Act, read: &Read) -> bool {
         Act::Put { path, image, .. } => put_touches(path, image, read),
         Act::Write { path, .. } => match read {
             Read::File { path: at, .. } | Read::Stat(at) => at == path || coupled(path) == Some(at.as_str()),
-            Read::Glob(_) => false,
+            Read::Glob(_) | Read::Rpc { .. } => false,
             Read::Ask(row) => programs::reads_path(&row.name, path),
         },
         Act::Call { spoils, .. } => spoils.iter().any(|spoil| spoils_read(spoil, read)),
-        Act::Rpc { .. } => matches!(read, Read::Ask(_)),
+        Act::Rpc { socket, method, params } => match read {
+            Read::Rpc { socket: asked, row } => {
+                asked == socket && programs::rpc::touches(method, params, row)
+            }
+            _ => false,
+        },
     }
 }
 
@@ -66,6 +71,8 @@ fn put_touches(path: &HostPath, image: &Image, read: &Read) -> bool {
             programs::reads_path(&row.name, path)
                 || listed_folder(row).is_some_and(|folder| path.is_within(&folder) || folder.is_within(path))
         }
+        // A socket that is taken away is served by nobody any more.
+        Read::Rpc { socket, .. } => socket == path || (whole_tree && socket.is_within(path)),
     }
 }
 
@@ -102,6 +109,7 @@ fn listing_after(before: Seen, folder: &HostPath, path: &HostPath, image: &Image
 pub(crate) fn spoils_read(spoil: &Spoil, read: &Read) -> bool {
     match spoil {
         Spoil::All => true,
+        Spoil::Becomes(spoiled, _) => spoiled == read,
         Spoil::Read(spoiled) => match (spoiled.path(), read.path()) {
             (Some(one), Some(two)) => one == two,
             _ => spoiled == read,
@@ -110,18 +118,21 @@ pub(crate) fn spoils_read(spoil: &Spoil, read: &Read) -> bool {
             Read::File { path, .. } | Read::Stat(path) => path.is_within(folder),
             Read::Glob(pattern) => glob_below(pattern, folder) || glob_matches(pattern, folder),
             Read::Ask(row) => programs::reads_path(&row.name, folder),
+            Read::Rpc { socket, .. } => socket.is_within(folder),
         },
         Spoil::Missing(folder) => match read {
             Read::File { path, .. } | Read::Stat(path) => {
                 path.is_within(folder) && !path.name().contains("tunerun")
             }
-            Read::Glob(_) | Read::Ask(_) => false,
+            Read::Glob(_) | Read::Ask(_) | Read::Rpc { .. } => false,
         },
+        Spoil::Rpc => matches!(read, Read::Rpc { .. }),
         Spoil::Answers(name) => matches!(read, Read::Ask(row) if row.name == *name),
         Spoil::Volatile => match read {
             Read::File { path, .. } | Read::Stat(path) => path.is_virtual(),
             Read::Glob(pattern) => pattern.starts_with("/sys/") || pattern.starts_with("/proc/"),
             Read::Ask(row) => programs::is_volatile(&row.name),
+            Read::Rpc { .. } => true,
         },
     }
 }
@@ -149,6 +160,7 @@ pub(super) fn touch<'a>(step: &'a Step, read: &'a Read, who: &'a Identity) -> To
             }
             None => Touch::Late,
         },
+        (Act::Put { .. }, Read::Rpc { .. }) => Touch::Late,
         (Act::Write { path, .. }, Read::File { path: at, .. }) if path != at => {
             Touch::Exactly(Seen::Value("0".to_owned()))
         }
@@ -157,8 +169,12 @@ pub(super) fn touch<'a>(step: &'a Step, read: &'a Read, who: &'a Identity) -> To
             Match::Exactly(seen) => Touch::Exactly(seen.clone()),
             _ => Touch::Late,
         },
+        (Act::Call { spoils, .. }, _) if becomes(spoils, read).is_some() => {
+            becomes(spoils, read).map_or(Touch::Late, |seen| Touch::Exactly(seen.clone()))
+        }
         (_, _) if step.look.as_ref() == Some(read) => match &step.after {
             Match::Exactly(seen) => Touch::Exactly(seen.clone()),
+            Match::Xml { text, .. } => Touch::Exactly(Seen::Output(Output::ok(text))),
             _ => Touch::Late,
         },
         (Act::Call { spoils, .. }, _)
@@ -168,6 +184,14 @@ pub(super) fn touch<'a>(step: &'a Step, read: &'a Read, who: &'a Identity) -> To
         }
         _ => Touch::Late,
     }
+}
+
+/// What a call is known to leave of a read.
+fn becomes<'a>(spoils: &'a [Spoil], read: &Read) -> Option<&'a Seen> {
+    spoils.iter().find_map(|spoil| match spoil {
+        Spoil::Becomes(spoiled, seen) if spoiled == read => Some(seen),
+        _ => None,
+    })
 }
 
 fn put_on_node<'a>(image: &'a Image, who: &'a Identity) -> Touch<'a> {

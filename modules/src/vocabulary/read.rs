@@ -34,6 +34,14 @@ pub enum Read {
     Glob(String),
     /// The answer of a row of the table of read-only programs.
     Ask(Row),
+    /// What a row of the table of reading RPC methods takes from the answer of who serves a socket: a value, or
+    /// absent where nobody serves it or the thing is not there.
+    Rpc {
+        /// The socket.
+        socket: HostPath,
+        /// The row of [`crate::programs::rpc::ASKING`].
+        row: Row,
+    },
 }
 
 impl Read {
@@ -47,11 +55,16 @@ impl Read {
         Self::File { path: path.clone(), want: Want::Digest }
     }
 
+    /// A row of the table of reading RPC methods, over a socket.
+    pub fn rpc(socket: &HostPath, row: Row) -> Self {
+        Self::Rpc { socket: socket.clone(), row }
+    }
+
     /// The path that it names, if it names one.
     pub fn path(&self) -> Option<&HostPath> {
         match self {
             Self::File { path, .. } | Self::Stat(path) => Some(path),
-            Self::Glob(_) | Self::Ask(_) => None,
+            Self::Glob(_) | Self::Ask(_) | Self::Rpc { .. } => None,
         }
     }
 }

@@ -15,7 +15,7 @@ pub enum Seen {
     Failed(String),
     /// A file, folder, link or other node.
     Node(Node),
-    /// The text of a file below /proc or /sys, without its last newline.
+    /// The text of a file below /proc or /sys, without its last newline, or what was taken from an RPC answer.
     Value(String),
     /// What a pattern matched, sorted.
     Names(Vec<HostPath>),

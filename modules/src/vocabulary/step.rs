@@ -6,6 +6,7 @@ use super::read::Read;
 use super::row::Row;
 use super::seen::{Body, Kind, Seen};
 use crate::shape::Shape;
+use crate::xml::{Document, Want};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -38,7 +39,7 @@ pub enum Act {
         /// What is not known any more afterwards.
         spoils: Vec<Spoil>,
     },
-    /// Sends one JSON-RPC request to a socket on the host.
+    /// Sends one JSON-RPC request to a socket on the host: a row of [`crate::programs::rpc::SENDING`].
     Rpc {
         /// The socket.
         socket: HostPath,
@@ -55,12 +56,16 @@ pub enum Act {
 pub enum Spoil {
     /// One read.
     Read(Read),
+    /// One read whose answer is known all the same: what the act leaves. Tasks behind it are planned on that.
+    Becomes(Read, Seen),
     /// Every file at or below a path.
     Below(HostPath),
     /// Every answer of a row with this name.
     Answers(String),
-    /// All values of the kernel: /proc, /sys and what programs say of them.
+    /// All values of the kernel: /proc, /sys, what programs say of them, and what is answered over sockets.
     Volatile,
+    /// Every answer over a socket: who serves it may be another one.
+    Rpc,
     /// What is not there yet at or below a path, such as files that an unpacked package may bring. What is there
     /// stays known, and so do names that hold `tunerun`: nobody else makes those.
     Missing(HostPath),
@@ -85,10 +90,19 @@ pub enum Match {
     },
     /// A program's output that holds each of these lines.
     Has(Vec<String>),
+    /// A program's output that holds one of these lines, whichever.
+    HasOne(Vec<String>),
     /// A program's output that holds none of these lines.
     Lacks(Vec<String>),
     /// A program that ended with this status.
     Status(i32),
+    /// A program's output that is XML in which all of this is so.
+    Xml {
+        /// The text that was sent: what later tasks plan on.
+        text: String,
+        /// What must be so of it when it is read back.
+        wants: Vec<Want>,
+    },
     /// Something else than what was seen right before the act, such as a start time or a boot id: evidence that
     /// the act happened. The `before` of the plan is not compared, since it may move on its own.
     Changed,
@@ -110,11 +124,24 @@ impl Match {
             Self::Has(lines) => {
                 output_lines(seen).is_some_and(|seen| lines.iter().all(|line| seen.contains(line)))
             }
+            Self::HasOne(lines) => {
+                output_lines(seen).is_some_and(|seen| lines.iter().any(|line| seen.contains(line)))
+            }
             Self::Lacks(lines) => {
                 output_lines(seen).is_some_and(|seen| !lines.iter().any(|line| seen.contains(line)))
             }
             Self::Status(status) => matches!(seen, Seen::Output(output) if output.status == *status),
+            Self::Xml { wants, .. } => xml_fault(wants, seen).is_none(),
             Self::Changed | Self::Any => true,
+        }
+    }
+
+    /// What of a text with structure is not as it must be, in words; none where this tells nothing more than
+    /// [`Match::holds`].
+    pub fn fault(&self, seen: &Seen) -> Option<String> {
+        match self {
+            Self::Xml { wants, .. } => xml_fault(wants, seen),
+            _ => None,
         }
     }
 
@@ -127,6 +154,20 @@ impl Match {
             _ => self.holds(after),
         }
     }
+}
+
+/// The first thing that an output's XML lacks.
+fn xml_fault(wants: &[Want], seen: &Seen) -> Option<String> {
+    let text = match seen {
+        Seen::Output(output) if output.status == 0 => output.text(),
+        _ => return Some("it cannot be read back".to_owned()),
+    };
+    let document = match Document::parse(&text) {
+        Ok(document) => document,
+        Err(why) => return Some(why),
+    };
+    let faults: Vec<String> = wants.iter().filter_map(|want| want.fault(document.root())).collect();
+    (!faults.is_empty()).then(|| faults.join("; "))
 }
 
 /// The lines of an output, without blanks at their ends.
@@ -246,6 +287,18 @@ impl Step {
         back: Back,
     ) -> Self {
         Self { claim, look: Some(look), before, after, act: Act::Call { row, spoils }, back }
+    }
+
+    /// An RPC request that must bring a look over the same socket from `before` to `after`.
+    pub fn rpc(
+        claim: Claim,
+        socket: &HostPath,
+        (method, params): (&str, Json),
+        (row, before, after): (Row, Seen, Match),
+        back: Back,
+    ) -> Self {
+        let act = Act::Rpc { socket: socket.clone(), method: method.to_owned(), params };
+        Self { claim, look: Some(Read::rpc(socket, row)), before, after, act, back }
     }
 
     /// Whether it is an act rather than a state: proven by its own evidence, done again whenever it is asked for.

@@ -74,10 +74,22 @@ pub enum Goal {
     Boot {
         /// The words of the command.
         test: Vec<String>,
+        /// A word that must stand on `/proc/cmdline`: the boot tries a new kernel line. Without it the boot loader
+        /// fell back to the old one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        trial: Option<String>,
+        /// A command of the controller that powers the host off and on, run once where it does not come back.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        power_cycle: Vec<String>,
     },
 }
 
 impl Goal {
+    /// Whether it is a boot that tries a new kernel line.
+    pub fn is_trial(&self) -> bool {
+        matches!(self, Self::Boot { trial: Some(_), .. })
+    }
+
     /// What must be looked at to tell whether it is met. A boot is told by the engine, over a new connection.
     pub fn reads(&self) -> Vec<Read> {
         match self {
@@ -91,7 +103,7 @@ impl Goal {
             Self::Port { host, port, .. } => vec![port_look(host, *port)],
             Self::Path { path, search: None, .. } => vec![Read::Stat(path.clone())],
             Self::Path { path, .. } => vec![Read::text(path)],
-            Self::Boot { test } => vec![Read::Ask(Row::new("probe", test.iter().cloned()))],
+            Self::Boot { test, .. } => vec![Read::Ask(Row::new("probe", test.iter().cloned()))],
         }
     }
 
@@ -127,7 +139,9 @@ impl Goal {
                 };
                 Ok(found == (*state == Presence::There))
             }
-            Self::Boot { test } => Ok(facts.output(&Row::new("probe", test.iter().cloned()))?.status == 0),
+            Self::Boot { test, .. } => {
+                Ok(facts.output(&Row::new("probe", test.iter().cloned()))?.status == 0)
+            }
         }
     }
 }

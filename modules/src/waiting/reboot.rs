@@ -15,7 +15,15 @@ use serde_json::json;
 /// The evidence is /proc/sys/kernel/random/boot_id, which must be another one over a new connection, and
 /// `test_command`, which must end well. A reboot takes along what is owed until then, and makes every value of the
 /// kernel unknown to later tasks, but no file. It leaves nothing to undo: an undo that restores what counts at boot
-/// boots the host once itself.
+/// says that a boot is owed, and makes it with `undo --reboot`.
+///
+/// Where an earlier `kernel_args` of the play changed the kernel line, it is a *try-boot*: the boot loader boots the new
+/// line once (GRUB by `next_entry` and an entry in custom.cfg, systemd-boot by LoaderEntryOneShot), with `panic=30` and,
+/// where there is a watchdog, `systemd.watchdog_sec`. The line becomes the default only after the host came back with
+/// it. A host that comes back with the old line has failed the task. Where the boot loader cannot clear a one-shot
+/// (/boot on LVM, md RAID, btrfs, ZFS), the boot is refused unless the task accepts the risk `no_try_boot`.
+///
+/// A host that does not come back within `reboot_timeout`, and not after `power_cycle` either, is lost: exit code 17.
 ///
 /// All times are seconds. Errors: a host whose boot id cannot be read. Sources: random(4), systemctl(1).
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -33,6 +41,11 @@ pub struct Reboot {
     /// How long one try to connect may take; the connection's own time-out where it is not said.
     #[serde(default)]
     pub connect_timeout: Option<u32>,
+    /// A command of the controller that powers the host off and on, such as a call of its BMC
+    /// (`ipmitool -H {{ bmc }} chassis power cycle`). It is run once where the host has not come back after
+    /// `reboot_timeout`; then it is waited as long once more. Words are parted as by a shell, no shell runs.
+    #[serde(default)]
+    pub power_cycle: Option<String>,
     /// What is said to people who are logged in.
     #[serde(default)]
     pub msg: Option<String>,
@@ -64,6 +77,7 @@ impl Module for Reboot {
         ("pre_reboot_delay_sec", "pre_reboot_delay"),
         ("post_reboot_delay_sec", "post_reboot_delay"),
         ("connect_timeout_sec", "connect_timeout"),
+        ("boot_timeout", "reboot_timeout"),
     ];
 
     fn plan(&self, facts: &Facts) -> Result<Change, Stop> {
@@ -75,6 +89,10 @@ impl Module for Reboot {
             return Err(Stop::failed(format!("{BOOT_ID} cannot be read: a reboot could not be proven here")));
         };
         let test = line_words(&self.test_command).map_err(|why| Stop::refused("test_command", why))?;
+        let power_cycle = match &self.power_cycle {
+            Some(command) => line_words(command).map_err(|why| Stop::refused("power_cycle", why))?,
+            None => Vec::new(),
+        };
         let row = Row::new("reboot", self.msg.iter().map(|msg| format!("--message={msg}")));
         let diff = Diff::Note(format!("boots; the boot id of now is {}", id.trim()));
         let look = (look, before, Match::Changed);
@@ -84,7 +102,7 @@ impl Module for Reboot {
             result: json!({ "rebooted": true }),
             steps: vec![step],
             wait: Some(Wait {
-                goal: Goal::Boot { test },
+                goal: Goal::Boot { test, trial: None, power_cycle },
                 timeout: self.reboot_timeout,
                 delay: self.pre_reboot_delay,
                 sleep: 1,

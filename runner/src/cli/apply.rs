@@ -87,11 +87,10 @@ impl Apply {
     fn play(self, saved: Saved, name: String) -> Exit {
         // Names in the plan are seen from where it was made; those on this command line from here.
         let here = std::env::current_dir().unwrap_or_default();
-        let absolute = |path: &String| match path.split_once('@') {
-            Some((label, path)) => format!("{label}@{}", here.join(path).display()),
-            None => here.join(path).display().to_string(),
-        };
-        let vault: Vec<String> = self.vault_password_file.iter().map(absolute).collect();
+        let mut vault =
+            HostOptions { vault_password_file: self.vault_password_file, ..HostOptions::default() };
+        vault.stay_here(&here);
+        let vault = vault.vault_password_file;
         let mut links = self.links;
         links.runs = links.runs.map(|runs| here.join(runs));
         if !saved.folder.is_empty() && here != std::path::Path::new(&saved.folder) {
@@ -113,6 +112,7 @@ impl Apply {
                 extra: options.extra,
                 vault_password_file: options.vault_password_files.into_iter().chain(vault).collect(),
                 ask_vault_pass: self.ask_vault_pass,
+                vault_pass: None,
             },
             links,
             check: self.check,

@@ -39,6 +39,8 @@ pub enum Exit {
     Busy = 15,
     /// The person said no, or a pipe was not answered by `--yes`.
     Declined = 16,
+    /// A host was booted and did not come back.
+    Lost = 17,
 }
 
 impl Exit {
@@ -61,7 +63,8 @@ Exit codes:
   13  staged: written, and felt only after what is owed; evidence: something is not live yet
   14  a gate is refused in the plan
   15  another run holds a host, or left it open
-  16  declined: a person said no, or nobody could be asked";
+  16  declined: a person said no, or nobody could be asked
+  17  lost: a host was booted and did not come back";
 }
 
 impl From<Exit> for ExitCode {

@@ -1,6 +1,7 @@
 //! From the command line to a scene: the playbook, its hosts, its prompts.
 use super::exit::Exit;
 use super::load::{Hosts, limited, templates};
+use super::noted::NOTED;
 use super::term;
 use serde_json::Value as Json;
 use std::collections::HashMap;
@@ -10,15 +11,12 @@ use tunerun::diagnostic::{Diagnostic, Problems, Severity};
 use tunerun::engine::vocabulary::vocabulary;
 use tunerun::engine::walk::{Asked, Scene, Select};
 use tunerun::inventory::{HostId, Inventory, Unselection};
-use tunerun::plan::{Origin, OriginKind};
-use tunerun::playbook::{Disk, Loader, Play, Playbook, Selection};
+use tunerun::playbook::{Loader, Play, Playbook, Selection};
 use tunerun::template::{Templates, Var};
-
-static DISK: Disk = Disk;
 
 /// A loader of playbooks with all modules.
 pub fn loader() -> Loader<'static> {
-    loader_of(&DISK)
+    loader_of(&*NOTED)
 }
 
 /// A loader of playbooks that come from somewhere else than the disk.
@@ -67,6 +65,8 @@ pub struct Steering {
     pub no_probes: bool,
     /// Whether commands run while planning only where they are declared as reads.
     pub declared_only: bool,
+    /// `--step`.
+    pub step: bool,
 }
 
 /// Puts a scene together; tells every problem.
@@ -116,6 +116,7 @@ pub fn scene(
         diff: steering.diff,
         no_probes: steering.no_probes,
         declared_only: steering.declared_only,
+        step: steering.step,
         passwords: hosts.passwords,
     };
     let dir = dir.canonicalize().unwrap_or(dir).display().to_string();
@@ -303,18 +304,4 @@ fn prompts(playbook: &Playbook, extra: &HashMap<String, Var>) -> Result<HashMap<
         answers.insert(prompt.name.clone(), if prompt.private { var.secret() } else { var });
     }
     Ok(answers)
-}
-
-/// The files that a playbook was read from, with the digests of their texts.
-pub fn made_from(playbook: &Playbook) -> Vec<Origin> {
-    let origin = |source: &Arc<tunerun::source::Source>| {
-        let folders = Path::new(&source.name).parent().into_iter().flat_map(Path::components);
-        let is_vars = folders.last().is_some_and(|folder| {
-            matches!(folder.as_os_str().to_str(), Some("vars" | "defaults" | "group_vars" | "host_vars"))
-        });
-        let kind = if is_vars { OriginKind::Vars } else { OriginKind::Playbook };
-        let digest = modules::vocabulary::Digest::of(source.text.as_bytes()).to_string();
-        Origin { kind, name: source.name.clone(), digest }
-    };
-    playbook.sources.iter().map(origin).collect()
 }

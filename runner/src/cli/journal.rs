@@ -1,4 +1,6 @@
 //! `tunerun undo`, `resume` and `close`: what the journal makes possible.
+use super::booting;
+use super::continuing::{Earlier, go_on};
 use super::exit::Exit;
 use super::options::{HostOptions, LinkOptions};
 use super::reopened::{Kind, Told, block_on, reopen};
@@ -25,16 +27,25 @@ pub struct Undo {
     /// Take this claim back though somebody else has changed it
     #[arg(long, value_name = "CLAIM")]
     pub force: Vec<String>,
+    /// Boot the hosts where the way back calls for it, one after the other; the first that is lost ends that
+    #[arg(long)]
+    pub reboot: bool,
 }
 
-/// Takes back what a run that was cut off has left half done, on every host.
+/// Takes back what a run that was cut off has left half done, on every host, then plays on.
 ///
 /// The host's lock is taken first, so a script that still runs is waited for. Then each step of the batch that was cut
-/// off is looked at: what is there is undone, what is not there is left. Batches before it stay. Then it says the
-/// command that goes on: a plan is made anew, since the host may have moved.
+/// off is looked at: what is there is undone, what is not there is left. Batches before it stay.
+///
+/// Then what the run was asked for is asked for again: a plan is made anew, since the host may have moved; shown,
+/// confirmed and applied, as a run of its own that is undone by itself. Where playbook, inventory, variables or sources
+/// changed since the run began, they are named and nothing is played. Where nobody can be asked, the command that goes
+/// on is printed. Values of -e and passwords are not recorded: they are to be said again.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:
-  tunerun resume last                    after the controller was killed or lost its power")]
+  tunerun resume last                    after the controller was killed or lost its power
+  tunerun resume last --yes              without the question, for CI
+  tunerun resume last --no-play          only take back what is half done")]
 pub struct Resume {
     /// The run: its name, the end of its name, or `last`
     pub run: String,
@@ -42,6 +53,18 @@ pub struct Resume {
     pub hosts: HostOptions,
     #[command(flatten)]
     pub links: LinkOptions,
+    /// Play on without asking
+    #[arg(short, long)]
+    pub yes: bool,
+    /// Play on with playbook, inventory and variables as they are now
+    #[arg(long)]
+    pub changed_ok: bool,
+    /// Only take back what is half done
+    #[arg(long)]
+    pub no_play: bool,
+    /// Show what changes line by line
+    #[arg(short = 'D', long)]
+    pub diff: bool,
 }
 
 /// Gives up the ways back of a run: its folders on the hosts go away.
@@ -81,6 +104,11 @@ impl Undo {
                 "this run was closed: what only the hosts had kept is gone; the journal's own contents go back",
             );
         }
+        if let Some(later) = &reopened.earlier.later {
+            term::say(&format!(
+                "run {later} went on with this one: what it changed goes back by `tunerun undo {later}`"
+            ));
+        }
         block_on(async {
             let began = Record::Undo { undone: Vec::new(), conflicts: Vec::new(), ended: false };
             if let Err(why) = reopened.journal.decide(began).await {
@@ -88,7 +116,7 @@ impl Undo {
                 return Exit::Failed;
             }
             let told = reopened.take_back(Kind::Whole, &self.force).await;
-            let Told { undone, left, exit } = told;
+            let Told { undone, left, boots, mut exit } = told;
             if undone.is_empty() && left.is_empty() {
                 term::say("nothing to undo: the run changed nothing on these hosts");
             }
@@ -97,24 +125,32 @@ impl Undo {
                 .flat_map(|(host, words)| words.into_iter().map(move |words| format!("{host}: {words}")));
             let ended = Record::Undo { undone, conflicts: conflicts.collect(), ended: true };
             match reopened.journal.decide(ended).await {
-                Ok(()) => exit,
+                Ok(()) => {}
                 Err(why) => {
                     term::wrong(why.to_string(), None);
-                    Exit::UndoIncomplete
+                    return Exit::UndoIncomplete;
                 }
             }
+            if self.reboot && exit == Exit::Done {
+                exit = booting::all(&reopened, boots).await;
+            }
+            exit
         })
     }
 }
 
 impl Resume {
     /// Runs it.
-    pub fn run(self) -> Exit {
+    pub fn run(mut self) -> Exit {
+        let here = std::env::current_dir().unwrap_or_default();
+        self.hosts.stay_here(&here);
+        self.links.runs = self.links.runs.map(|runs| here.join(runs));
+        self.ask();
         let reopened = match reopen(&self.run, &self.hosts, &self.links) {
             Ok(reopened) => Arc::new(reopened),
             Err(exit) => return exit,
         };
-        block_on(async {
+        let exit = block_on(async {
             let told = reopened.take_back(Kind::HalfDone, &[]).await;
             let what = format!(
                 "resumed: what was half done on {} is taken back",
@@ -126,12 +162,25 @@ impl Resume {
                 term::wrong(why.to_string(), None);
                 return Exit::Failed;
             }
-            if told.exit == Exit::Done {
-                term::say("what was half done is taken back; go on with");
-                term::data(&reopened.command);
-            }
             told.exit
-        })
+        });
+        if exit == Exit::Done { go_on(self, reopened) } else { exit }
+    }
+
+    /// Asks for the passwords that the run was asked for, once for taking back and playing on.
+    fn ask(&mut self) {
+        let store = Store::new(self.links.runs());
+        let journaled = store.name(&self.run).and_then(|name| store.read(&name));
+        // What is wrong with the journal is told by opening it.
+        if let Some(asked) = journaled.ok().and_then(|journaled| Earlier::of(&journaled).asked)
+            && term::can_ask()
+        {
+            self.hosts.ask_vault_pass |= asked.ask_vault_pass;
+            self.links.ask_pass |= asked.ask_pass;
+            self.links.ask_become_pass |= asked.ask_become_pass;
+        }
+        self.hosts.ask();
+        self.links.ask();
     }
 }
 

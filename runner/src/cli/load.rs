@@ -1,5 +1,6 @@
 //! Loading what a run is made from: inventory, vault, variables, playbook. All problems at once.
 use super::exit::Exit;
+use super::noted::NOTED;
 use super::options::{HostOptions, home};
 use super::term;
 use serde_json::Value as Json;
@@ -163,14 +164,16 @@ pub fn vault_passwords(options: &HostOptions) -> Result<Vec<Password>, Exit> {
         }
     }
     if options.ask_vault_pass {
-        let Some(text) = term::ask_secret("Vault password") else {
+        let mut options = options.clone();
+        options.ask();
+        let Some(secret) = options.vault_pass else {
             term::wrong(
                 "nobody can be asked for the vault's password",
                 Some("use --vault-password-file FILE"),
             );
             return Err(Exit::Wrong);
         };
-        passwords.push(Password::new("default", text.as_bytes()));
+        passwords.push(Password::new("default", secret.reveal().as_bytes()));
     }
     Ok(passwords)
 }
@@ -220,6 +223,17 @@ fn extra_vars(words: &[String], world: &Controller) -> Result<HashMap<String, Va
     Ok(vars)
 }
 
+/// The names that one `-e` with values sets.
+pub fn extra_names(word: &str) -> Vec<String> {
+    if word.trim_start().starts_with(['{', '[']) {
+        let node = tunerun::yaml::parse_one(&Source::new("<-e>", word.to_owned()));
+        let names = node.iter().flat_map(|node| node.entries().map(|(key, _)| key.key_text().into_owned()));
+        return names.collect();
+    }
+    let parts = shlex::split(word).unwrap_or_default();
+    parts.iter().filter_map(|part| Some(part.split_once('=')?.0.to_owned())).collect()
+}
+
 /// The hosts of a limit, or none where there is no limit.
 pub fn limited(hosts: &Hosts, limit: Option<&str>) -> Result<Option<Vec<HostId>>, Exit> {
     let Some(limit) = limit else { return Ok(None) };
@@ -253,19 +267,27 @@ impl Lookups {
     }
 }
 
+/// A file's text, and a note that it was read.
+fn noted(path: &Path) -> Result<String, String> {
+    let wrong = |why: std::io::Error| format!("{}: {why}", path.display());
+    let text = std::fs::read_to_string(path).map_err(wrong)?;
+    NOTED.note(OriginKind::Source, &path.display().to_string(), text.as_bytes());
+    Ok(text)
+}
+
 impl tunerun::template::Files for Lookups {
     fn file(&self, path: &str) -> Result<String, String> {
         let found = self
             .path(&["files", "", "vars"], path)
             .ok_or_else(|| format!("the file `{path}` is not found"))?;
-        std::fs::read_to_string(&found).map_err(|why| format!("{}: {why}", found.display()))
+        noted(&found)
     }
 
     fn template(&self, path: &str) -> Result<String, String> {
         let found = self
             .path(&["templates", ""], path)
             .ok_or_else(|| format!("the template `{path}` is not found"))?;
-        std::fs::read_to_string(&found).map_err(|why| format!("{}: {why}", found.display()))
+        noted(&found)
     }
 
     fn find(&self, path: &str) -> Option<String> {

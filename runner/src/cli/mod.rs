@@ -1,5 +1,7 @@
 //! The command line: one file a subcommand.
 mod apply;
+mod booting;
+mod continuing;
 mod doc;
 mod evidence;
 mod exit;
@@ -9,6 +11,7 @@ mod journal;
 mod lab;
 mod lint;
 mod load;
+mod noted;
 mod options;
 mod plan;
 mod play;

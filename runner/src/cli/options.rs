@@ -1,6 +1,8 @@
 //! Options that several subcommands share.
+use super::term;
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use tunerun::transport::Secret;
 
 /// Which hosts, and with which variables.
 #[derive(Args, Clone, Debug, Default)]
@@ -20,6 +22,9 @@ pub struct HostOptions {
     /// Ask for the vault's password
     #[arg(long)]
     pub ask_vault_pass: bool,
+    /// The vault's password, where it was asked for already.
+    #[arg(skip)]
+    pub vault_pass: Option<Secret>,
 }
 
 /// How hosts are reached.
@@ -37,9 +42,52 @@ pub struct LinkOptions {
     /// Folder of the run journals [default: $XDG_STATE_HOME/tunerun/runs]
     #[arg(long, value_name = "DIR", env = "TUNERUN_RUNS", hide_env_values = true)]
     pub runs: Option<PathBuf>,
+    /// Passwords that were asked for already: of the connection, and to become another user.
+    #[arg(skip)]
+    pub known: (Option<Secret>, Option<Secret>),
+}
+
+impl HostOptions {
+    /// Names on the command line are seen from here, wherever the work goes on.
+    pub fn stay_here(&mut self, here: &Path) {
+        let there = |text: &str| here.join(text).exists().then(|| here.join(text).display().to_string());
+        for text in &mut self.inventory {
+            *text = there(text).unwrap_or_else(|| text.clone());
+        }
+        for text in &mut self.extra {
+            *text = match text.strip_prefix('@') {
+                Some(path) => format!("@{}", here.join(path).display()),
+                None => text.clone(),
+            };
+        }
+        for text in &mut self.vault_password_file {
+            *text = match text.split_once('@') {
+                Some((label, path)) => format!("{label}@{}", here.join(path).display()),
+                None => here.join(&text).display().to_string(),
+            };
+        }
+    }
+
+    /// Asks for what is to be asked for, once.
+    pub fn ask(&mut self) {
+        if self.ask_vault_pass && self.vault_pass.is_none() {
+            self.vault_pass = term::ask_secret("Vault password").map(Secret::new);
+        }
+    }
 }
 
 impl LinkOptions {
+    /// Asks for what is to be asked for, once. Gives the passwords of the connection and to become another user.
+    pub fn ask(&mut self) -> (Option<Secret>, Option<Secret>) {
+        if self.ask_pass && self.known.0.is_none() {
+            self.known.0 = term::ask_secret("SSH password").map(Secret::new);
+        }
+        if self.ask_become_pass && self.known.1.is_none() {
+            self.known.1 = term::ask_secret("BECOME password").map(Secret::new);
+        }
+        self.known.clone()
+    }
+
     /// The folder of the run journals.
     pub fn runs(&self) -> PathBuf {
         runs_folder(self.runs.as_ref())

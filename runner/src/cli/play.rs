@@ -1,27 +1,29 @@
 //! `tunerun play`: plan, show, ask, apply, prove.
+use super::continuing::GOES_ON;
 use super::exit::Exit;
 use super::gather::{self, Steering};
 use super::load;
+use super::noted::NOTED;
 use super::options::{HostOptions, LinkOptions, home, user};
 use super::prompting::Prompting;
-use super::purpose::Purpose;
+use super::purpose::{Plans, Purpose};
 use super::term;
 use clap::Args;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::mpsc;
-use tunerun::engine::fleet::{Applying, Planning, apply_all, plan_all, union};
+use tunerun::engine::doubles::doubles;
+use tunerun::engine::fleet::{Applying, Planning, apply_all, known_end, plan_all, union};
 use tunerun::engine::links::Links;
-use tunerun::engine::run::{Events, HostError, HostRun};
+use tunerun::engine::run::{Consent, Events, HostError, HostRun};
 use tunerun::engine::target::HostState;
-use tunerun::engine::walk::{Scene, Walked};
+use tunerun::engine::walk::{Planned, Scene, Walked};
 use tunerun::journal::{HostEnd, Journal, Record, Store};
 use tunerun::plan::Origin;
 use tunerun::playbook::Loader;
 use tunerun::report::event::Event;
 use tunerun::report::plan::{Sum, fleet};
 use tunerun::report::terminal::Terminal;
-use tunerun::transport::Secret;
 use tunerun::transport::endpoint::Defaults;
 
 /// Plans a playbook for its hosts, shows the plan, asks, applies it and proves it.
@@ -58,7 +60,7 @@ pub struct Play {
     /// Apply without asking
     #[arg(short, long)]
     pub yes: bool,
-    /// Ask before each host
+    /// Ask before each host; hosts go one after another
     #[arg(long)]
     pub step: bool,
     /// Go on though some hosts cannot be reached while planning
@@ -114,10 +116,10 @@ impl Play {
             diff: self.diff,
             no_probes: self.no_probes,
             declared_only: self.purpose.is_for_later(),
+            step: self.step,
         };
         let asked = hosts.asked.clone();
-        let mut made_from = gather::made_from(&playbook);
-        made_from.extend(hosts.world.origins());
+        let made_from = hosts.world.origins();
         let scene = match gather::scene(&self.playbook, loader, playbook, hosts, steering) {
             Ok(scene) => Arc::new(scene),
             Err(exit) => return exit,
@@ -166,13 +168,7 @@ impl Play {
     }
 
     async fn with_links(self, scene: Arc<Scene>, asked: Vec<String>, made_from: Vec<Origin>) -> Exit {
-        let connection =
-            if self.links.ask_pass { term::ask_secret("SSH password").map(Secret::new) } else { None };
-        let becoming = if self.links.ask_become_pass {
-            term::ask_secret("BECOME password").map(Secret::new)
-        } else {
-            None
-        };
+        let (connection, becoming) = self.links.clone().ask();
         let agent = std::env::var_os("SSH_AUTH_SOCK").map(PathBuf::from);
         let defaults = Defaults::new(home(), user(), agent);
         let lab = match super::rehearsal::lab(&scene, &union(&scene)).await {
@@ -210,14 +206,15 @@ impl Play {
         links: Arc<Links>,
         events: Events,
         asked: Vec<String>,
-        made_from: Vec<Origin>,
+        mut made_from: Vec<Origin>,
     ) -> Exit {
         let host = |id| {
             let name = scene.inventory().host_name(id).to_owned();
             let state = HostState::new(&name, id);
-            let ask = Arc::new(|question: &str| term::ask(question));
+            let ask = Arc::new(|question: &str| term::ask_in_turn(question));
             let mut run = HostRun::new(Arc::clone(&scene), Arc::clone(&links), events.clone(), ask, state);
             run.review = self.purpose.review(&name);
+            run.consent = self.consent(&[]);
             run
         };
         let Planning { planned, unreachable, broken } = plan_all(&scene, &host).await;
@@ -226,10 +223,29 @@ impl Play {
         }
         let unreachable: Vec<_> =
             unreachable.into_iter().filter(|(host, _)| self.purpose.is_about(host)).collect();
+        let doubles = doubles(&scene, &links, &planned);
+        if !doubles.is_empty() && !matches!(self.purpose, Purpose::Verify) {
+            term::problems_only(&doubles);
+            term::say("nothing was changed");
+            return Exit::Wrong;
+        }
+        made_from.extend(NOTED.origins());
+        self.look_up(&mut made_from);
         let planned = match self.judged(&scene, planned, &unreachable, &made_from) {
             Ok(planned) => planned,
             Err(exit) => return exit,
         };
+        let agreed = planned.into_iter().map(|(mut run, walked)| {
+            run.consent = self.consent(&walked.planned);
+            (run, walked)
+        });
+        let planned: Plans = agreed.collect();
+        if let Some(ends) = none_begins(&planned) {
+            // Nothing to record, and nothing that could be undone.
+            planned.iter().zip(&ends).for_each(|((run, _), end)| run.stays_out(*end));
+            term::say("no host can begin, so nothing was changed, and there is no run to undo");
+            return unreached(ends.into_iter().fold(Exit::Done, worse), &unreachable);
+        }
         let store = Store::new(self.links.runs());
         let journal = match self.begin(&store, asked, made_from).await {
             Ok(journal) => journal,
@@ -237,14 +253,17 @@ impl Play {
         };
         let _ = events.send(Event::Began { run: journal.run().to_owned() });
         let exit = ended(apply_all(&scene, &journal, planned, &events, &host).await);
-        let exit = match exit {
-            Exit::Done if !unreachable.is_empty() => Exit::Unreachable,
-            exit => exit,
-        };
+        let exit = unreached(exit, &unreachable);
         if journal.decide(Record::Ended { exit: exit as u8 }).await.is_err() {
             term::wrong("the end of the run could not be recorded", None);
         }
         exit
+    }
+
+    /// What a person agrees to by saying yes to a plan: what is decided later is asked for then, unless `--yes` takes it.
+    fn consent(&self, planned: &[Planned]) -> Consent {
+        let agreed = if self.yes { Consent::default() } else { Consent::to(planned) };
+        Consent { each_host: self.step, ..agreed }
     }
 
     /// Shows the plan and asks. Gives the exit where nothing is to be applied.
@@ -373,8 +392,14 @@ impl Play {
             inventories,
             dir: std::env::current_dir().unwrap_or_default().display().to_string(),
             by: format!("{} on {}", user(), nix::unistd::gethostname().unwrap_or_default().to_string_lossy()),
+            asked: self.invocation().map(Box::new),
+            continues: self.continues().map(|earlier| earlier.run().to_owned()),
         };
         journal.decide(record).await.map_err(|why| wrong(&why))?;
+        if let Some(earlier) = self.continues() {
+            let what = format!("{GOES_ON}{}", journal.run());
+            earlier.decide(Record::Decided { what, by: user() }).await.map_err(|why| wrong(&why))?;
+        }
         Ok(journal)
     }
 }
@@ -413,6 +438,16 @@ pub(super) fn within(scene: &Scene, missing: usize) -> bool {
     })
 }
 
+/// How each host's part ends, where none of them begins.
+fn none_begins(planned: &[(HostRun, Walked)]) -> Option<Vec<HostEnd>> {
+    planned.iter().map(|(run, walked)| known_end(run, walked)).collect()
+}
+
+/// A run that is fine but for the hosts that it could not reach.
+fn unreached(exit: Exit, unreachable: &[(String, HostError)]) -> Exit {
+    if exit == Exit::Done && !unreachable.is_empty() { Exit::Unreachable } else { exit }
+}
+
 /// How the run ended, over all hosts.
 fn ended(applying: Applying) -> Exit {
     match applying.broken {
@@ -428,18 +463,21 @@ fn worse(worst: Exit, end: HostEnd) -> Exit {
     let exit = match end {
         HostEnd::Proven | HostEnd::Skipped => Exit::Done,
         HostEnd::Failed | HostEnd::Refused => Exit::Failed,
+        HostEnd::Declined => Exit::Declined,
         HostEnd::FailedHalf => Exit::UndoIncomplete,
         HostEnd::Held => Exit::Busy,
         HostEnd::Stale => Exit::Stale,
         HostEnd::Unreachable => Exit::Unreachable,
+        HostEnd::Lost => Exit::Lost,
     };
     let weight = |exit: Exit| match exit {
         Exit::Done => 0,
-        Exit::Unreachable => 1,
-        Exit::Busy => 2,
-        Exit::Stale => 3,
-        Exit::Failed => 4,
-        _ => 5,
+        Exit::Declined => 1,
+        Exit::Unreachable => 2,
+        Exit::Busy => 3,
+        Exit::Stale => 4,
+        Exit::Failed => 5,
+        _ => 6,
     };
     if weight(exit) > weight(worst) { exit } else { worst }
 }

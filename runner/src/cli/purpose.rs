@@ -1,4 +1,5 @@
 //! What a plan is made for: to be played, to be saved, to be compared, or because it was reviewed before.
+use super::continuing::Continuation;
 use super::exit::Exit;
 use super::options::typed;
 use super::play::Play;
@@ -7,7 +8,8 @@ use super::{apply, evidence, plan, run, verify};
 use std::sync::Arc;
 use tunerun::engine::run::{HostError, HostRun, Review};
 use tunerun::engine::walk::{Scene, Walked};
-use tunerun::plan::{Origin, Saved, unreviewed};
+use tunerun::journal::Journal;
+use tunerun::plan::{Origin, OriginKind, Saved, unreviewed};
 
 /// What a plan is for.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +27,8 @@ pub enum Purpose {
     Evidence,
     /// It was reviewed before, and must be the same.
     Apply(Arc<Saved>, String),
+    /// It goes on with a run that was cut off.
+    Continue(Arc<Continuation>),
 }
 
 /// Hosts with their plans.
@@ -78,10 +82,37 @@ impl Play {
                 Some(exit) => Err(exit),
                 None => Ok(planned),
             },
+            Purpose::Continue(earlier) => match earlier.refused(made_from) {
+                Some(exit) => Err(exit),
+                None => self.shown(scene, &planned, unreachable).map_or(Ok(planned), Err),
+            },
             Purpose::Save(saving) => Err(plan::shown(self, saving, &planned, unreachable, made_from)),
             Purpose::Verify => Err(verify::told(&planned, unreachable)),
             Purpose::Evidence => Err(evidence::told(&planned, unreachable)),
             Purpose::Apply(saved, _) => apply::judged(self, scene, saved, planned, unreachable, made_from),
+        }
+    }
+
+    /// The journal of the run that this one goes on with.
+    pub(super) fn continues(&self) -> Option<&Journal> {
+        match &self.purpose {
+            Purpose::Continue(earlier) => Some(&earlier.journal),
+            _ => None,
+        }
+    }
+
+    /// Looks up what the earlier plan brought to hosts and this one did not read, since it did not come that far.
+    pub(super) fn look_up(&self, now: &mut Vec<Origin>) {
+        let Purpose::Apply(saved, _) = &self.purpose else { return };
+        let known = |now: &[Origin], name: &str| now.iter().any(|origin| origin.name == name);
+        for then in &saved.made_from {
+            if then.kind == OriginKind::Source
+                && !known(now, &then.name)
+                && let Ok(bytes) = std::fs::read(&then.name)
+            {
+                let digest = modules::vocabulary::Digest::of(&bytes).to_string();
+                now.push(Origin { digest, ..then.clone() });
+            }
         }
     }
 

@@ -1,8 +1,11 @@
 //! A run that was opened again: its journal, and the way to its hosts.
+use super::continuing::Earlier;
 use super::exit::Exit;
 use super::load;
 use super::options::{HostOptions, LinkOptions, home, user};
+use super::prompting::Prompting;
 use super::term;
+use modules::vocabulary::Activation;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,8 +20,8 @@ use tunerun::engine::target::{Acting, Target};
 use tunerun::engine::undo::Past;
 use tunerun::engine::walk::{Asked, Scene};
 use tunerun::journal::{Journal, Record, Store};
+use tunerun::transport::Script;
 use tunerun::transport::endpoint::Defaults;
-use tunerun::transport::{NoSecrets, Script};
 
 /// A run that was opened again.
 pub struct Reopened {
@@ -28,9 +31,15 @@ pub struct Reopened {
     pub closed: bool,
     /// What goes on with it, as a person would type it.
     pub command: String,
-    hosts: BTreeMap<String, HostPast>,
-    scene: Scene,
-    links: Links,
+    /// What it was asked for, and how it ended.
+    pub earlier: Earlier,
+    /// Its inventories, as they were named.
+    pub inventories: Vec<String>,
+    /// The folder that it was started in, where it is another one than this.
+    pub dir: Option<String>,
+    pub(super) hosts: BTreeMap<String, HostPast>,
+    pub(super) scene: Scene,
+    pub(super) links: Links,
     forks: Arc<Semaphore>,
 }
 
@@ -49,6 +58,8 @@ pub struct Told {
     pub undone: Vec<String>,
     /// What was left, by host.
     pub left: BTreeMap<String, Vec<String>>,
+    /// Hosts that are wholly back and whose way back calls for a boot, with the highest number of a batch.
+    pub boots: Vec<(String, u32)>,
     /// The exit code.
     pub exit: Exit,
 }
@@ -65,11 +76,13 @@ pub fn reopen(run: &str, hosts: &HostOptions, links: &LinkOptions) -> Result<Reo
         Record::Began { inventories, dir, command, .. } => Some((inventories.clone(), dir, command)),
         _ => None,
     });
-    let mut command = String::new();
+    let (mut command, mut elsewhere, mut named) = (String::new(), None, Vec::new());
     if let Some((inventories, dir, typed)) = began {
         let here = std::env::current_dir().unwrap_or_default().display().to_string();
         command.clone_from(typed);
+        named.clone_from(&inventories);
         if !dir.is_empty() && *dir != here {
+            elsewhere = Some(dir.clone());
             command = format!("cd {} && {typed}", tunerun::transport::shell::word::quote(dir));
         }
         if options.inventory.is_empty() {
@@ -100,16 +113,15 @@ pub fn reopen(run: &str, hosts: &HostOptions, links: &LinkOptions) -> Result<Reo
         asked,
     );
     let agent = std::env::var_os("SSH_AUTH_SOCK").map(PathBuf::from);
-    let becoming = if links.ask_become_pass {
-        term::ask_secret("BECOME password").map(tunerun::transport::Secret::new)
-    } else {
-        None
-    };
+    let (connection, becoming) = links.clone().ask();
     let lab = tunerun::lab::Lab::attach(&super::rehearsal::labs(), "lab").ok().map(Arc::new);
     let forks = Arc::new(Semaphore::new(usize::from(links.forks)));
-    let links = Links::new(Defaults::new(home(), user(), agent), Arc::new(NoSecrets), lab, becoming);
+    let links =
+        Links::new(Defaults::new(home(), user(), agent), Arc::new(Prompting { connection }), lab, becoming);
     let closed = journaled.entries.iter().any(|entry| matches!(entry.record, Record::Closed { .. }));
-    Ok(Reopened { journal, closed, command, hosts: past, scene, links, forks })
+    let earlier = Earlier::of(&journaled);
+    let (inventories, dir) = (named, elsewhere);
+    Ok(Reopened { journal, closed, command, earlier, inventories, dir, hosts: past, scene, links, forks })
 }
 
 /// Runs to the end on a runtime of its own.
@@ -129,7 +141,7 @@ fn rows(past: &[Past]) -> Vec<&[Past]> {
 }
 
 impl Reopened {
-    async fn carrier(
+    pub(super) async fn carrier(
         &self,
         host: &str,
         acting: &Acting,
@@ -183,11 +195,15 @@ impl Reopened {
                 }
             })
             .await;
-        let mut told = Told { undone: Vec::new(), left: BTreeMap::new(), exit: Exit::Done };
+        let mut told =
+            Told { undone: Vec::new(), left: BTreeMap::new(), boots: Vec::new(), exit: Exit::Done };
         for (host, result) in all {
             let (words, exit) = match result {
                 Some(Ok(None)) => continue,
                 Some(Ok(Some(undone))) if undone.left.is_empty() => {
+                    if undone.owed.contains(&Activation::Reboot) {
+                        told.boots.push((host.clone(), undone.number));
+                    }
                     told.undone.push(host);
                     continue;
                 }

@@ -1,6 +1,7 @@
 //! `tunerun run`: one module on some hosts, without a playbook.
 use super::exit::Exit;
 use super::gather;
+use super::noted::NOTED;
 use super::options::{HostOptions, LinkOptions, typed};
 use super::play::Play;
 use super::purpose::Purpose;
@@ -11,7 +12,7 @@ use std::path::PathBuf;
 use tunerun::engine::run::HostRun;
 use tunerun::engine::vocabulary::vocabulary;
 use tunerun::engine::walk::{Walked, What};
-use tunerun::playbook::{Disk, Files, Loader};
+use tunerun::playbook::{Files, Loader};
 
 /// What the playbook in memory is called.
 const NAME: &str = tunerun::report::diagnostic::COMMAND_LINE;
@@ -69,19 +70,23 @@ struct Overlay {
 
 impl Files for Overlay {
     fn read(&self, path: &str) -> std::io::Result<String> {
-        if path == NAME { Ok(self.text.clone()) } else { Disk.read(path) }
+        if path == NAME { Ok(self.text.clone()) } else { NOTED.read(path) }
+    }
+
+    fn bytes(&self, path: &str) -> std::io::Result<Vec<u8>> {
+        NOTED.bytes(path)
     }
 
     fn is_file(&self, path: &str) -> bool {
-        path == NAME || Disk.is_file(path)
+        path == NAME || NOTED.is_file(path)
     }
 
     fn is_folder(&self, path: &str) -> bool {
-        Disk.is_folder(path)
+        NOTED.is_folder(path)
     }
 
     fn list(&self, path: &str) -> std::io::Result<Vec<String>> {
-        Disk.list(path)
+        NOTED.list(path)
     }
 }
 

@@ -5,7 +5,7 @@ use super::term;
 use clap::Args;
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use tunerun::journal::{HostEnd, Journaled, Record, Store};
+use tunerun::journal::{DeadManCame, HostEnd, Journaled, Record, Store};
 use tunerun::report::terminal::end_words;
 
 /// Lists runs, newest last.
@@ -95,6 +95,7 @@ fn standing(journaled: &Journaled) -> String {
             Record::Ended { exit: 3 } => word = "done, partial".to_owned(),
             Record::Ended { exit: 5 } => word = "stale".to_owned(),
             Record::Ended { exit: 6 } => word = "failed, not all taken back".to_owned(),
+            Record::Ended { exit: 17 } => word = "a host is lost".to_owned(),
             Record::Ended { exit } => word = format!("ended with {exit}"),
             Record::Undo { ended: true, conflicts, .. } if conflicts.is_empty() => word = "undone".to_owned(),
             Record::Undo { ended: true, .. } => word = "undone in part".to_owned(),
@@ -111,9 +112,12 @@ fn text(journaled: &Journaled) -> String {
     for entry in &journaled.entries {
         let at = &entry.at;
         match &entry.record {
-            Record::Began { run, version, by, made_from, .. } => {
+            Record::Began { run, version, by, made_from, continues, .. } => {
                 let _ = writeln!(out, "run {run}: {}", command(journaled));
                 let _ = writeln!(out, "{at} began, by {by}, tunerun {version}");
+                if let Some(earlier) = continues {
+                    let _ = writeln!(out, "  goes on with run {earlier}");
+                }
                 for (name, digest) in made_from {
                     let _ = writeln!(out, "  made from {name} ({})", &digest[..12.min(digest.len())]);
                 }
@@ -145,9 +149,21 @@ fn text(journaled: &Journaled) -> String {
                 for words in [&report.stale, &report.unstaged, &report.locked].into_iter().flatten() {
                     let _ = writeln!(out, "    nothing written: {words}");
                 }
+                if let Some(words) = &report.fell_back {
+                    let _ = writeln!(out, "    {words}");
+                }
             }
             Record::Lost { host, batch, why } => {
                 let _ = writeln!(out, "{at} {host} batch {batch} lost: {why}");
+            }
+            Record::DeadMan { host, batch, came } => {
+                let words = match came {
+                    DeadManCame::Confirmed => "confirmed over a new connection",
+                    DeadManCame::TookBack => "cut the link, and the host took it back by itself",
+                    DeadManCame::TookBackInPart => "cut the link, and the host took it back in part",
+                    DeadManCame::Unknown => "may have cut the link: the host was not reached again",
+                };
+                let _ = writeln!(out, "{at} {host} batch {batch} {words}");
             }
             Record::Owed { host, activation } => {
                 let _ =

@@ -1,5 +1,6 @@
 //! The terminal: data to stdout, all else to stderr, questions to people.
 use std::io::{IsTerminal as _, Write as _};
+use std::sync::{Mutex, PoisonError};
 use tunerun::diagnostic::Diagnostic;
 use tunerun::report::diagnostic::{count, render};
 use tunerun::report::paint::Paint;
@@ -81,6 +82,19 @@ pub fn can_ask() -> bool {
 /// Asks a question that is answered by yes or no; no where nobody can be asked.
 pub fn ask(question: &str) -> bool {
     can_ask() && dialoguer::Confirm::new().with_prompt(question).default(false).interact().unwrap_or(false)
+}
+
+/// Asks while hosts are at work: one question at a time. All but its last line is said before.
+pub fn ask_in_turn(question: &str) -> bool {
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    match question.rsplit_once('\n') {
+        Some((before, last)) => {
+            say(before);
+            ask(last)
+        }
+        None => ask(question),
+    }
 }
 
 /// Asks for a secret.

@@ -1,7 +1,10 @@
 //! What brings looks and batches to their subject: a host's shell, or a host in memory.
-use super::batch::{ActDone, Batch, BatchReport, Prepared, Text, base, leftovers, lock, logs, mark, text};
+use super::batch::{
+    ActDone, Batch, BatchReport, Prepared, Text, base, confirm, leftovers, lock, logs, mark, text,
+};
 use super::marks::{Logs, logs_of};
 use super::probe::{Reads, identity};
+use super::rpc;
 use crate::transport::shell::word::LARGE;
 use crate::transport::{Connection, Identity as Who, LinkError, LinkErrorKind, Script};
 use modules::host::Host;
@@ -64,6 +67,28 @@ pub struct Greeting {
     pub open_runs: Vec<String>,
     /// Who holds the host's lock right now, where a run is open.
     pub held: Option<String>,
+    /// What tells the machine from every other: machine-id, boot-id, and the mount that all else is below. Equal for two
+    /// ways to one machine; unlike for two containers on one kernel.
+    pub machine: Option<String>,
+}
+
+/// What tells the machine, by builtins: no process.
+const MACHINE: &str = "_w=; _i=; _x=; { IFS= read -r _w </etc/machine-id; IFS= read -r _i </proc/sys/kernel/random/boot_id; read -r _x _y _z _l </proc/self/mountinfo; } 2>/dev/null; \
+printf %s \"$_w|$_i|$_x $_y $_z\"; s machine 0";
+/// What became of a batch that the host takes back by itself unless it is confirmed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decided {
+    /// It stays.
+    Confirmed,
+    /// The host is taking it back.
+    TakesBack,
+    /// The host took it back.
+    TakenBack {
+        /// The status of the way back.
+        status: i32,
+        /// Its words.
+        said: String,
+    },
 }
 
 /// What brings looks and batches to a host.
@@ -95,6 +120,7 @@ impl Carrier {
                 let sorted = Reads::new(reads);
                 let text = format!(
                     "{WHO}
+{MACHINE}
 for _b in {base} \"${{HOME:-/}}/.local/state/tunerun\"; do for _f in \"$_b\"/*/mark; do [ -f \"$_f\" ] && IFS= read -r _l < \"$_f\" && [ \"$_l\" = open ] && {{ _f=${{_f%/mark}}; printf '%s\\n' \"${{_f##*/}}\"; \
 _h=1; }}; done; [ -z \"$_h\" ] || ( flock -n 9 ) 9>>\"$_b/lock\" || {{ IFS= read -r _l < \"$_b/lock.run\"; echo \"held $_l\"; }}; _h=; done; s open 0
 {}",
@@ -104,6 +130,7 @@ _h=1; }}; done; [ -z \"$_h\" ] || ( flock -n 9 ) 9>>\"$_b/lock\" || {{ IFS= read
                 let answer = connection.run(who, &script).await?;
                 let identity_text =
                     answer.section("who").map(|section| section.stdout.text()).unwrap_or_default();
+                let who_link = who;
                 let who = identity(&identity_text).ok_or_else(|| {
                     CarrierError::Answer(format!("`stat` said {identity_text:?} of /proc/self"))
                 })?;
@@ -118,6 +145,9 @@ _h=1; }}; done; [ -z \"$_h\" ] || ( flock -n 9 ) 9>>\"$_b/lock\" || {{ IFS= read
                         None => run,
                     }
                 });
+                let machine = answer.section("machine").map(|section| section.stdout.text());
+                let machine =
+                    machine.filter(|machine| machine.split('|').skip(1).all(|part| part.trim() != ""));
                 let open_runs = open_runs.into_iter().map(str::to_owned).collect();
                 let round = sorted.answers("p.", &answer).map_err(CarrierError::Answer)?;
                 let mut seen = round.seen;
@@ -125,7 +155,8 @@ _h=1; }}; done; [ -z \"$_h\" ] || ( flock -n 9 ) 9>>\"$_b/lock\" || {{ IFS= read
                     seen.extend(self.look(&round.again).await?);
                 }
                 large_by_digest(reads, &mut seen);
-                Ok((Greeting { who, open_runs, held }, seen))
+                seen.extend(rpc::look(connection, who_link, reads).await?);
+                Ok((Greeting { who, open_runs, held, machine }, seen))
             }
         }
     }
@@ -148,16 +179,20 @@ _h=1; }}; done; [ -z \"$_h\" ] || ( flock -n 9 ) 9>>\"$_b/lock\" || {{ IFS= read
                         break;
                     }
                     let sorted = Reads::new(&wanted);
+                    if sorted.is_empty() {
+                        break;
+                    }
                     let text = sorted.text("p.").map_err(CarrierError::Value)?;
                     let answer = connection.run(who, &with_caps(Script::new(text), &sorted)).await?;
                     let round = sorted.answers("p.", &answer).map_err(CarrierError::Answer)?;
                     seen.extend(round.seen);
                     wanted = round.again;
                 }
-                for read in wanted {
+                for read in wanted.into_iter().filter(|read| !matches!(read, Read::Rpc { .. })) {
                     seen.insert(read, Seen::Failed("it changes while it is read".to_owned()));
                 }
                 large_by_digest(reads, &mut seen);
+                seen.extend(rpc::look(connection, who, reads).await?);
                 Ok(seen)
             }
         }
@@ -225,6 +260,30 @@ _h=1; }}; done; [ -z \"$_h\" ] || ( flock -n 9 ) 9>>\"$_b/lock\" || {{ IFS= read
         }
     }
 
+    /// Confirms a batch, unless the host has begun to take it back by itself.
+    ///
+    /// # Errors
+    /// [`CarrierError`].
+    pub async fn confirm(&self, run: &str, who: &Identity, number: u32) -> Result<Decided, CarrierError> {
+        let Self::Shell { connection, who: link, state } = self else { return Ok(Decided::Confirmed) };
+        let base = base(state.as_ref(), who.uid).map_err(CarrierError::Value)?;
+        let answer = connection.run(link, &Script::new(confirm(&base, run, number))).await?;
+        let text = answer.section("dead-man").map(|section| section.stdout.text()).unwrap_or_default();
+        let (by, rest) = text.split_once('\n').unwrap_or((&text, ""));
+        let (status, said) = rest.split_once('\n').unwrap_or((rest, ""));
+        match (by, status.parse()) {
+            ("confirmed", _) => Ok(Decided::Confirmed),
+            ("fired", Ok(status)) => Ok(Decided::TakenBack { status, said: said.to_owned() }),
+            ("fired", Err(_)) => Ok(Decided::TakesBack),
+            // A recovery, or a person by `undo.sh`, was first.
+            ("recovered" | "undone", _) => Ok(Decided::TakenBack {
+                status: 0,
+                said: "somebody else has begun to take it back".to_owned(),
+            }),
+            _ => Err(CarrierError::Answer(format!("nobody decided on a batch: {text:?}"))),
+        }
+    }
+
     /// Takes away what a batch left beside its targets.
     async fn clean(&self, batch: &Batch, run: &str) -> Result<(), CarrierError> {
         let Self::Shell { connection, who, .. } = self else { return Ok(()) };
@@ -249,8 +308,14 @@ _h=1; }}; done; [ -z \"$_h\" ] || ( flock -n 9 ) 9>>\"$_b/lock\" || {{ IFS= read
             }
             Self::Shell { connection, who: link, state } => {
                 let base = base(state.as_ref(), who.uid).map_err(CarrierError::Value)?;
+                match prepared.batch().steps.first() {
+                    Some(first) if rpc::is_rpc(&first.step) => {
+                        return rpc::carry_out(connection, link, &prepared, &base).await;
+                    }
+                    _ => {}
+                }
                 let Text { script, looks, uploads } =
-                    text(&prepared, &base, who.uid == 0).map_err(CarrierError::Value)?;
+                    text(&prepared, &base, who).map_err(CarrierError::Value)?;
                 for (path, index) in uploads {
                     let step = &prepared.batch().steps[index].step;
                     let bytes = content(&step.act).map(|bytes| bytes.as_slice().to_vec()).unwrap_or_default();
@@ -270,7 +335,12 @@ _h=1; }}; done; [ -z \"$_h\" ] || ( flock -n 9 ) 9>>\"$_b/lock\" || {{ IFS= read
                     script = script.timeout(Duration::from_secs(seconds));
                 }
                 let answer = connection.run(link, &script).await?;
-                BatchReport::of(prepared.batch(), &looks, &answer).map_err(CarrierError::Answer)
+                let report = BatchReport::of(prepared.batch(), &looks, &answer);
+                let mut report = report.map_err(CarrierError::Answer)?;
+                if !report.nothing_was_written() {
+                    report.seen.extend(rpc::look(connection, link, &prepared.batch().verify).await?);
+                }
+                Ok(report)
             }
         }
     }

@@ -81,6 +81,12 @@ async fn plan_once(scene: &Scene, runs: Vec<HostRun>, planning: &mut Planning) {
     }
 }
 
+/// How a host's part ends that does not begin. What is known to fail is not begun on that host; what would come before
+/// it stays undone.
+pub fn known_end(run: &HostRun, walked: &Walked) -> Option<HostEnd> {
+    run.refused.or((Sum::of(walked).failures > 0).then_some(HostEnd::Refused))
+}
+
 /// Hosts that wait for their turn, with how their part ended, if it did.
 type Waiting = HashMap<HostId, (HostRun, Option<HostEnd>)>;
 
@@ -97,9 +103,7 @@ pub async fn apply_all(
     let mut waiting: Waiting = planned
         .into_iter()
         .map(|(run, walked)| {
-            // What is known to fail is not begun on that host; what would come before it stays undone.
-            let fails = (Sum::of(&walked).failures > 0).then_some(HostEnd::Refused);
-            let end = run.refused.or(fails);
+            let end = known_end(&run, &walked);
             if end.is_some() {
                 scene.leave(&run.state.name);
             }

@@ -163,6 +163,12 @@ impl Links {
         Ok(endpoint)
     }
 
+    /// The folder that the inventory names for what a host keeps of runs.
+    pub fn state(&self, scene: &Scene, host: &str) -> Option<String> {
+        let vars = self.variables(scene, host);
+        vars.get("tunerun_state_dir").and_then(Json::as_str).map(str::to_owned)
+    }
+
     /// Whether a host of the lab lacks systemd, so that tasks that need it cannot be done there.
     pub fn lacks_systemd(&self) -> bool {
         self.lab.as_ref().is_some_and(|lab| !lab.has_systemd())

@@ -22,6 +22,11 @@ pub enum Next {
         /// What the person is asked.
         prompt: Option<String>,
     },
+    /// A task is looked at again, and asked what that means.
+    Again {
+        /// The task.
+        at: usize,
+    },
     /// A task waits for something that no batch of this host brings.
     Stuck {
         /// The task.
@@ -59,10 +64,19 @@ pub struct Group {
     pub wait: Option<Wait>,
     /// How long the host may work on it, in seconds.
     pub timeout: Option<u64>,
+    /// How long the host waits for a new connection before it takes the batch back by itself, in seconds.
+    pub dead_man: Option<u32>,
     /// The cluster that they change, by its fsid.
     pub cluster: Option<String>,
     /// Whether every later task is decided and asks for nothing.
     pub last: bool,
+}
+
+fn dead_man(task: &Planned) -> Option<u32> {
+    match &task.what {
+        What::Change(change) => change.dead_man.as_ref().map(|armed| armed.seconds),
+        _ => None,
+    }
 }
 
 /// The first thing that a walk asks for.
@@ -72,12 +86,16 @@ pub fn next(planned: &[Planned]) -> Next {
     for (at, task) in planned.iter().enumerate() {
         let first = members.first().map(|first| &planned[*first]);
         match &task.what {
+            // It comes when a boot has tried it.
+            What::Change(_) if task.held => {}
             What::Change(change) => {
                 // A boot breaks the link: nothing else shares its batch.
                 let boots = matches!(change.wait.as_ref().map(|wait| &wait.goal), Some(Goal::Boot { .. }));
                 let joins = first
                     .is_none_or(|first| !boots && first.target == task.target && first.fence == task.fence)
                     && first.is_none_or(|first| cluster(first) == change.cluster.as_deref());
+                // What may cut the link goes alone, so that nothing else goes back with it.
+                let joins = joins && first.is_none_or(|first| dead_man(first) == dead_man(task));
                 if !joins || (task.delay.is_some() && first.is_some()) {
                     end = at;
                     break;
@@ -88,6 +106,7 @@ pub fn next(planned: &[Planned]) -> Next {
                     break;
                 }
             }
+            What::Late { .. } if first.is_none() && task.again.is_some() => return Next::Again { at },
             What::Late { on } if first.is_none() => return Next::Stuck { at, on: on.clone() },
             What::Pause { seconds, prompt } if first.is_none() => {
                 return Next::Pause { at, seconds: *seconds, prompt: prompt.clone() };
@@ -138,9 +157,10 @@ fn group(planned: &[Planned], members: Vec<usize>, end: usize) -> Group {
         last_task = order;
     }
     activate(&mut pending, &mut activations, last_task, &mut steps);
-    let rest = planned[end..].iter().all(|task| {
-        !matches!(task.what, What::Change(_) | What::Late { .. } | What::Pause { .. } | What::Failed(_))
-    });
+    let rest = !planned.iter().any(|task| task.held)
+        && planned[end..].iter().all(|task| {
+            !matches!(task.what, What::Change(_) | What::Late { .. } | What::Pause { .. } | What::Failed(_))
+        });
     Group {
         target: first.target.clone(),
         end,
@@ -154,6 +174,7 @@ fn group(planned: &[Planned], members: Vec<usize>, end: usize) -> Group {
         },
         cluster: cluster(first).map(str::to_owned),
         timeout: members.iter().filter_map(|member| planned[*member].timeout).max(),
+        dead_man: dead_man(first),
         last: rest && !planned[*members.last().unwrap_or(&0)].ends_batch,
         members,
     }

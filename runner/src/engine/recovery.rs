@@ -1,6 +1,7 @@
 //! Taking back what a run did on a host: the lock first, then a look, then the steps, then what they call for.
 use super::batch::{Batch, BatchReport, Verdict};
 use super::carrier::Carrier;
+use super::rpc::parts;
 use super::run::{HostError, unwritten};
 use super::target::Acting;
 use super::undo::{Past, activation_step, in_order, way_back};
@@ -46,7 +47,9 @@ pub fn by_host(journaled: &Journaled) -> BTreeMap<String, HostPast> {
                 hosts.entry(host.clone()).or_default().owed.insert(activation.clone());
             }
             Record::Activated { host, activation, .. } => {
-                hosts.entry(host.clone()).or_default().owed.remove(activation);
+                let host = hosts.entry(host.clone()).or_default();
+                host.owed.remove(activation);
+                host.pending.retain(|(_, called)| called != activation);
             }
             _ => {}
         }
@@ -209,6 +212,23 @@ fn one_cluster(past: &[Past]) -> Option<String> {
 
 /// Sends a batch that takes back. False where nothing was written.
 async fn send(
+    carrier: &Carrier,
+    journal: &Journal,
+    who: &Identity,
+    batch: Batch,
+    past: &mut [Past],
+    undone: &mut UndoneOn,
+) -> Result<bool, HostError> {
+    for steps in parts(batch.steps.clone()) {
+        let part = Batch { steps, ..batch.clone() };
+        if !send_part(carrier, journal, who, part, past, undone).await? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+async fn send_part(
     carrier: &Carrier,
     journal: &Journal,
     who: &Identity,

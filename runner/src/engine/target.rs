@@ -60,6 +60,8 @@ impl Acting {
 pub struct Known {
     /// Who acts there; none before the first look.
     pub who: Option<Who>,
+    /// What tells the machine from others (see [`super::carrier::Greeting`]).
+    pub machine: Option<String>,
     /// The answers.
     pub seen: Arc<BTreeMap<Read, Seen>>,
 }

@@ -5,7 +5,7 @@ use modules::fold::{Folded, fold};
 use modules::recovery::{Found, found};
 use modules::vocabulary::{
     Act, Activation, Back, Body, Bytes, Content, Facts, Identity, Image, Look, Match, Read, Row, Seen, Spoil,
-    Step, TaskId,
+    Step, TaskId, Writing,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -51,8 +51,8 @@ pub struct WayBack {
     pub steps: Vec<Folded>,
     /// Which earlier steps these are.
     pub undoes: Vec<Undoes>,
-    /// The activations that the restored states call for, each once, in forward order. Reboots and power cycles of
-    /// guests are owed: the engine does not make them by itself.
+    /// The activations that the restored states call for, each once, in forward order. Reboots are owed: the engine does
+    /// not make them by itself.
     pub activations: Vec<Activation>,
     /// What somebody else has changed since, with the three values: left alone.
     pub conflicts: Vec<String>,
@@ -178,8 +178,10 @@ impl One<'_> {
             Look::Unread | Look::Late(_) => return Way::Later,
         };
         let recorded = self.report.and_then(|report| report.look(look));
-        // What programs say of themselves moves on its own: it is judged by what was asked for.
-        let left = recorded.filter(|_| !matches!(look, Read::Ask(_)));
+        // What programs say of themselves moves on its own: it is judged by what was asked for. A definition does not.
+        let moves = matches!(look, Read::Ask(_)) && !matches!(step.after, Match::Xml { .. });
+        // What left all as it was, such as a call that failed, has nothing to go back.
+        let left = recorded.filter(|left| !moves && (look.path().is_some() || !step.before.same_state(left)));
         match found(step, left, &now) {
             Found::Before => Way::There,
             Found::Conflict if !self.is_forced() && !self.is_half_written(&now) => {
@@ -196,9 +198,9 @@ impl One<'_> {
             }
             Found::After | Found::Conflict => {
                 let Some(act) = act_back(step, self.came, back) else { return Way::There };
-                let after = match look {
-                    Read::Ask(_) => Match::Any,
-                    _ => Match::Exactly(step.before.clone()),
+                let after = match moves {
+                    true => Match::Any,
+                    false => Match::Exactly(step.before.clone()),
                 };
                 Way::Back(Box::new(Step {
                     claim: step.claim.clone(),
@@ -241,7 +243,7 @@ impl One<'_> {
         let Seen::Node(now) = now else { return false };
         let begin = usize::try_from(now.size).ok().and_then(|size| new.as_slice().get(..size));
         self.came == Came::Half
-            && (before.mount_point || before.links > 1)
+            && Writing::of(before, self.facts.who()).is_in_place()
             && begin.is_some_and(|begin| now.digest() == Some(Bytes::from(begin).digest()))
     }
 }
@@ -299,11 +301,17 @@ fn shown(seen: &Seen) -> String {
             }
             None => format!("mode {:04o} {}:{}", node.mode, node.user, node.group),
         },
+        Seen::Output(output) if output.status == 0 && output.text().trim().len() > 60 => {
+            let text = output.text();
+            let first = text.trim().lines().next().unwrap_or_default().chars().take(40).collect::<String>();
+            format!("`{first}…` ({}…)", &Bytes::from(text.trim()).digest().to_string()[..12])
+        }
         other => format!("{other:?}").chars().take(60).collect(),
     }
 }
 
-/// The call of an activation, if it is one that the engine makes by itself: reboots and guests are asked for.
+/// The call of an activation, if it is one that the engine makes by itself: reboots are asked for, and so are power
+/// cycles that the run may not make.
 pub fn activation_step(activation: &Activation) -> Option<Step> {
     let (name, row, spoils) = match activation {
         Activation::DaemonReload => (
@@ -319,7 +327,12 @@ pub fn activation_step(activation: &Activation) -> Option<Step> {
         Activation::Restart(unit) => {
             (format!("restart {unit}"), Row::new("systemctl-restart", [unit.clone()]), vec![Spoil::Volatile])
         }
-        Activation::GuestCycle(_) | Activation::Reboot => return None,
+        Activation::GuestCycle(cycle) => {
+            let spoils = ["virsh-xml", "virsh-list-active", "qemu-process"];
+            let spoils = spoils.iter().map(|name| Spoil::Answers((*name).to_owned())).collect();
+            (format!("power cycle of {} ({})", cycle.name, cycle.uuid), cycle.row()?, spoils)
+        }
+        Activation::Reboot => return None,
     };
     Some(Step::call(modules::vocabulary::Claim::new("activation", &name), row, spoils, Back::Nothing))
 }

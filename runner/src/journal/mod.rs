@@ -1,5 +1,4 @@
 //! The write-ahead record of a run, recovery and undo.
-mod blob;
 mod reader;
 mod record;
 mod seal;
@@ -7,7 +6,7 @@ mod store;
 mod writer;
 
 pub use reader::{Journaled, parse, read};
-pub use record::{Entry, FORMAT, HostEnd, Record};
+pub use record::{DeadManCame, Entry, Extra, FORMAT, HostEnd, Invocation, Record};
 pub use store::Store;
 pub use writer::Journal;
 

@@ -1,11 +1,10 @@
 //! Reading a journal back: whole records only, a torn last line is what a crash leaves.
 use super::JournalError;
-use super::blob;
 use super::record::{Entry, FORMAT, Record};
 use super::seal;
-use modules::vocabulary::Bytes;
+use modules::vocabulary::Digest;
+use modules::vocabulary::share::{self, Blobs};
 use serde_json::Value as Json;
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A journal that was read.
@@ -33,23 +32,22 @@ pub fn read(path: &Path) -> Result<Journaled, JournalError> {
 pub fn parse(text: &[u8]) -> Result<Journaled, String> {
     let (whole, torn) = whole(text)?;
     let mut journaled = Journaled { entries: Vec::new(), torn };
-    let mut blobs: BTreeMap<String, Bytes> = BTreeMap::new();
+    let mut blobs = Blobs::new();
     for (index, line) in whole.split(|byte| *byte == b'\n').enumerate() {
         if line.is_empty() {
             continue;
         }
         let at = |why: String| format!("line {}: {why}", index + 1);
-        let mut json: Json = serde_json::from_slice(line).map_err(|why| at(format!("damaged: {why}")))?;
+        let json: Json = serde_json::from_slice(line).map_err(|why| at(format!("damaged: {why}")))?;
         refuse_newer(&json).map_err(at)?;
-        blob::put(&mut json, &blobs).map_err(at)?;
-        let entry: Entry =
-            serde_json::from_value(json).map_err(|why| at(format!("not understood: {why}")))?;
+        let entry: Entry = share::read(&mut blobs, || serde_json::from_value(json))
+            .map_err(|why| at(format!("not understood: {why}")))?;
         match entry.record {
             Record::Blob { digest, bytes } => {
-                if !blob::is_whole(&digest, &bytes) {
+                if Digest::parse(&digest) != Ok(bytes.digest()) {
                     return Err(at(format!("the content {digest} is damaged")));
                 }
-                blobs.insert(digest, bytes);
+                blobs.insert(bytes.digest(), bytes);
             }
             _ => journaled.entries.push(entry),
         }

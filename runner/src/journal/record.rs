@@ -40,6 +40,12 @@ pub enum Record {
         dir: String,
         /// The login name and machine of who runs it.
         by: String,
+        /// What was asked for, to be asked for again; none where that is not a play of a playbook.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        asked: Option<Box<Invocation>>,
+        /// The run that this one goes on with.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        continues: Option<String>,
     },
     /// Bytes that later records name by digest: each once, for all hosts.
     Blob {
@@ -85,6 +91,15 @@ pub enum Record {
         batch: u32,
         /// In words.
         why: String,
+    },
+    /// What came of the timer that takes a batch back by itself.
+    DeadMan {
+        /// The host.
+        host: String,
+        /// The batch's number.
+        batch: u32,
+        /// What came of it.
+        came: DeadManCame,
     },
     /// An activation is called for by states that were reached. It stays owed until it is done.
     Owed {
@@ -145,6 +160,66 @@ pub enum Record {
     },
 }
 
+/// What a play was asked for. Names start from the folder of the run. No value that may be secret is in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Invocation {
+    /// The playbook.
+    pub playbook: String,
+    /// `--limit`.
+    pub limit: Option<String>,
+    /// `--tags`.
+    pub tags: Vec<String>,
+    /// `--skip-tags`.
+    pub skip_tags: Vec<String>,
+    /// `--start-at-task`.
+    pub start_at_task: Option<String>,
+    /// `-e`, in order.
+    pub extra: Vec<Extra>,
+    /// `--vault-password-file`: names of files, never what is in them.
+    pub vault_password_files: Vec<String>,
+    /// `--ask-vault-pass`.
+    pub ask_vault_pass: bool,
+    /// `--ask-pass`.
+    pub ask_pass: bool,
+    /// `--ask-become-pass`.
+    pub ask_become_pass: bool,
+    /// `--forks`.
+    pub forks: u16,
+    /// `--no-probes`.
+    pub no_probes: bool,
+    /// `--step`.
+    pub step: bool,
+    /// `--allow-partial`.
+    pub allow_partial: bool,
+    /// `--over`.
+    pub over: Vec<String>,
+}
+
+/// One `-e`, by reference.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Extra {
+    /// `@FILE`: its name.
+    File(String),
+    /// Names whose values stood on the command line, and are not kept.
+    Values(Vec<String>),
+}
+
+/// What came of a batch that the host takes back by itself unless it is confirmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeadManCame {
+    /// It was confirmed over a new connection, and stays.
+    Confirmed,
+    /// Nobody confirmed it in time: the host took it back, wholly.
+    TookBack,
+    /// The host took it back, and not everything went back.
+    TookBackInPart,
+    /// The host was not reached again, so that nobody knows yet.
+    Unknown,
+}
+
 /// How a host's part of a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -161,8 +236,12 @@ pub enum HostEnd {
     Stale,
     /// It could not be reached.
     Unreachable,
+    /// It was booted and did not come back.
+    Lost,
     /// It was left out on purpose.
     Skipped,
+    /// A person said no: to the host, or to what was decided on the way. What follows was not begun.
+    Declined,
     /// It was known to fail before anything was changed there.
     Refused,
 }

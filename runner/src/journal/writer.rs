@@ -1,9 +1,10 @@
 //! The one writer of a run's journal: takes all waiting records, appends once, syncs once, then answers all.
-use super::blob;
-use super::record::{Entry, Record};
+use super::record::Record;
 use super::seal;
 use super::{JournalError, Synced};
 use crate::engine::batch::{Batch, Prepared};
+use modules::vocabulary::{Digest, share};
+use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
@@ -140,7 +141,7 @@ fn write_all(mut file: File, jobs: &mpsc::Receiver<Job>, reason: &OnceLock<Strin
     let _ = file.sync_data();
 }
 
-fn append(file: &mut File, jobs: &[Job], written: &mut BTreeSet<String>) -> Result<(), String> {
+fn append(file: &mut File, jobs: &[Job], written: &mut BTreeSet<Digest>) -> Result<(), String> {
     let mut text = String::new();
     for job in jobs {
         lines(&job.record, written, &mut text)?;
@@ -152,15 +153,28 @@ fn append(file: &mut File, jobs: &[Job], written: &mut BTreeSet<String>) -> Resu
     Ok(())
 }
 
-/// The lines of one record, after those of the contents that it shares.
-fn lines(record: &Record, written: &mut BTreeSet<String>, out: &mut String) -> Result<(), String> {
-    let at = humantime::format_rfc3339_millis(SystemTime::now()).to_string();
-    let entry = Entry { at: at.clone(), record: record.clone() };
-    let mut json = serde_json::to_value(entry).map_err(|why| why.to_string())?;
-    for (digest, bytes) in blob::take(&mut json, written) {
-        let blob = Entry { at: at.clone(), record: Record::Blob { digest, bytes } };
-        seal::line(&serde_json::to_string(&blob).map_err(|why| why.to_string())?, out);
+/// An entry as it is written: see [`super::record::Entry`].
+#[derive(Serialize)]
+struct Line<'a> {
+    at: &'a str,
+    #[serde(flatten)]
+    record: &'a Record,
+}
+
+/// The lines of one record, after those of the contents that it shares with others: each once, for all hosts.
+fn lines(record: &Record, written: &mut BTreeSet<Digest>, out: &mut String) -> Result<(), String> {
+    let at = &humantime::format_rfc3339_millis(SystemTime::now()).to_string();
+    let json = || serde_json::to_string(&Line { at, record });
+    let (json, contents) = share::written(json).map_err(|why| why.to_string())?;
+    for bytes in contents {
+        if written.insert(bytes.digest()) {
+            let blob = &Record::Blob { digest: bytes.digest().to_string(), bytes };
+            seal::line(
+                &serde_json::to_string(&Line { at, record: blob }).map_err(|why| why.to_string())?,
+                out,
+            );
+        }
     }
-    seal::line(&json.to_string(), out);
+    seal::line(&json, out);
     Ok(())
 }

@@ -25,13 +25,29 @@ configuration() {
 		[ ! -e "$file" ] || . "$file"
 	done
 	echo '# Written by a stand-in for grub-mkconfig on a host of a tunerun lab.'
-	echo "set default=\"${GRUB_DEFAULT:-0}\""
+	default=${GRUB_DEFAULT:-0}
+	[ "$default" != saved ] || default="\${saved_entry}"
+	# What a one-time entry is taken by.
+	cat <<-END
+	if [ "\${next_entry}" ] ; then
+	   set default="\${next_entry}"
+	   set next_entry=
+	   save_env next_entry
+	else
+	   set default="$default"
+	fi
+	END
 	echo "menuentry 'GNU/Linux' --class gnu-linux --id gnulinux-simple {"
 	echo "	linux	/boot/vmlinuz root=/dev/vda1 ro $GRUB_CMDLINE_LINUX $GRUB_CMDLINE_LINUX_DEFAULT"
 	echo '}'
 	echo "menuentry 'GNU/Linux (recovery mode)' --class gnu-linux --id gnulinux-recovery {"
 	echo "	linux	/boot/vmlinuz root=/dev/vda1 ro single $GRUB_CMDLINE_LINUX"
 	echo '}'
+	cat <<-'END'
+	if [ -f ${config_directory}/custom.cfg ]; then
+	  source ${config_directory}/custom.cfg
+	fi
+	END
 }
 
 case ${0##*/} in

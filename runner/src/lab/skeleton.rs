@@ -70,14 +70,26 @@ const GRUB_PROGRAMS: &str = include_str!("grub.sh");
 /// The menu of a host that has not been touched: what the programs write from [`GRUB`].
 const GRUB_MENU: &str = "\
 # Written by a stand-in for grub-mkconfig on a host of a tunerun lab.
-set default=\"0\"
+if [ \"${next_entry}\" ] ; then
+   set default=\"${next_entry}\"
+   set next_entry=
+   save_env next_entry
+else
+   set default=\"0\"
+fi
 menuentry 'GNU/Linux' --class gnu-linux --id gnulinux-simple {
 	linux	/boot/vmlinuz root=/dev/vda1 ro  quiet
 }
 menuentry 'GNU/Linux (recovery mode)' --class gnu-linux --id gnulinux-recovery {
 	linux	/boot/vmlinuz root=/dev/vda1 ro single\x20
 }
+if [ -f ${config_directory}/custom.cfg ]; then
+  source ${config_directory}/custom.cfg
+fi
 ";
+
+/// GRUB's environment block without a variable, but for its filling.
+const GRUB_ENVIRONMENT: &str = "# GRUB Environment Block\n";
 
 /// What hosts boot by systemd: enough for a person and a runner to log in, and nothing else of the machine's.
 pub(super) const TARGET: &str = "\
@@ -199,7 +211,9 @@ fn open_again(folder: &Path, mode: u32) -> Result<(), Box<Diagnostic>> {
 fn fill(root: &Path, client: &Pair) -> Result<(), Box<Diagnostic>> {
     let authorized = format!("{} tunerun-lab\n", client.public);
     // The machine's disks are not the hosts': an fstab would make a booted host wait for them.
+    let environment = format!("{GRUB_ENVIRONMENT:#<1024}");
     for (path, text, mode) in [
+        ("boot/grub/grubenv", environment.as_str(), 0o644),
         ("etc/ssh/sshd_config", SSHD, 0o644),
         ("etc/default/grub", GRUB, 0o644),
         ("boot/grub/grub.cfg", GRUB_MENU, 0o444),

@@ -68,6 +68,8 @@ pub enum OriginKind {
     Playbook,
     /// Hosts and groups.
     Inventory,
+    /// What tasks bring to hosts: sources of copies, templates, scripts.
+    Source,
     /// Variables: group_vars, host_vars, vars and defaults of roles, `-e @FILE`.
     Vars,
 }
@@ -78,6 +80,7 @@ impl OriginKind {
         match self {
             Self::Playbook => "playbook",
             Self::Inventory => "inventory",
+            Self::Source => "source",
             Self::Vars => "vars",
         }
     }

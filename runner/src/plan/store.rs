@@ -61,6 +61,7 @@ mod tests {
             label: None,
             module: "sysctl".into(),
             host: None,
+            cluster: None,
             what: Asks::Late { on: "`ask`".into() },
         };
         saved.made_from.push(Origin {

@@ -9,6 +9,13 @@ pub trait Files: Sync {
     /// # Errors
     /// As the file system says; a file that is not UTF-8 is [`io::ErrorKind::InvalidData`].
     fn read(&self, path: &str) -> io::Result<String>;
+    /// The bytes of a file that tasks bring to hosts.
+    ///
+    /// # Errors
+    /// As the file system says.
+    fn bytes(&self, path: &str) -> io::Result<Vec<u8>> {
+        self.read(path).map(String::into_bytes)
+    }
     /// Whether a file (not a folder) is there.
     fn is_file(&self, path: &str) -> bool;
     /// Whether a folder is there.
@@ -27,6 +34,10 @@ pub struct Disk;
 impl Files for Disk {
     fn read(&self, path: &str) -> io::Result<String> {
         std::fs::read_to_string(path)
+    }
+
+    fn bytes(&self, path: &str) -> io::Result<Vec<u8>> {
+        std::fs::read(path)
     }
 
     fn is_file(&self, path: &str) -> bool {

@@ -4,7 +4,7 @@ use crate::diagnostic::{Diagnostic, did_you_mean};
 use crate::yaml::Node;
 
 /// Taken everywhere that settings are inherited: plays, roles, blocks, tasks.
-pub const SHARED: [&str; 22] = [
+pub const SHARED: [&str; 23] = [
     "name",
     "become",
     "become_user",
@@ -23,6 +23,7 @@ pub const SHARED: [&str; 22] = [
     "run_once",
     "throttle",
     "timeout",
+    "dead_man",
     "environment",
     "module_defaults",
     "vars",

@@ -26,6 +26,11 @@ impl<'a> Loader<'a> {
         Self { files, vocabulary, role_paths, next: AtomicU32::new(0), later: Mutex::default() }
     }
 
+    /// Where files come from.
+    pub fn files(&self) -> &'a dyn Files {
+        self.files
+    }
+
     /// Loads a playbook and everything that needs no template to be found.
     ///
     /// # Errors

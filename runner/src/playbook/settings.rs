@@ -20,7 +20,7 @@ pub const RISKS: [&str; 8] = [
 ];
 
 /// The keywords that [`Settings::take`] takes.
-pub const WORDS: [&str; 26] = [
+pub const WORDS: [&str; 27] = [
     "become",
     "become_user",
     "become_method",
@@ -40,6 +40,7 @@ pub const WORDS: [&str; 26] = [
     "delegate_facts",
     "throttle",
     "timeout",
+    "dead_man",
     "environment",
     "module_defaults",
     "when",
@@ -90,6 +91,9 @@ pub struct Settings {
     pub throttle: Option<Setting<i64>>,
     /// `timeout` in seconds.
     pub timeout: Option<Setting<i64>>,
+    /// `dead_man`: how many seconds a host waits for a new connection before it takes a change back by itself. A task
+    /// that names it is taken for one that may cut the link.
+    pub dead_man: Option<Setting<i64>>,
     /// `environment`: mappings or templates that give one; they add up, outer first.
     pub environment: Vec<Arc<Node>>,
     /// `module_defaults`: mappings from module to arguments; they add up, outer first.
@@ -176,6 +180,7 @@ impl Settings {
             "delegate_facts" => set(&mut self.delegate_facts, flag(key, value, problems)),
             "throttle" => set(&mut self.throttle, whole(key, value, 0, problems)),
             "timeout" => set(&mut self.timeout, whole(key, value, 0, problems)),
+            "dead_man" => set(&mut self.dead_man, whole(key, value, 5, problems)),
             "environment" => self.environment.extend(fields::mappings(key, value, problems)),
             "module_defaults" => self.module_defaults.extend(fields::mappings(key, value, problems)),
             "when" => self.when.extend(fields::conditions(key, value, problems)),

@@ -137,7 +137,7 @@ const COLLECTIONS: [&str; 7] = [
 ];
 
 /// Ansible's names for modules that have another name here; of several the first that there is counts.
-const RENAMED: [(&str, &str); 10] = [
+const RENAMED: [(&str, &str); 12] = [
     ("systemd", "systemd_unit"),
     ("systemd_service", "systemd_unit"),
     ("apt", "package"),
@@ -148,12 +148,14 @@ const RENAMED: [(&str, &str); 10] = [
     ("yum", "package"),
     ("zypper", "package"),
     ("gather_facts", "setup"),
+    ("lvg", "lvm_vg"),
+    ("lvol", "lvm_lv"),
 ];
 
 const OUT: &str = "it is no part of tuning";
 
 /// Modules of Ansible that are known and refused, unless the vocabulary brings them: name, why, the way to say it here.
-pub const REFUSED: [(&str, &str, &str); 44] = [
+pub const REFUSED: [(&str, &str, &str); 40] = [
     ("include", "Ansible itself dropped it", "use `import_tasks` or `include_tasks`"),
     (
         "raw",
@@ -162,16 +164,6 @@ pub const REFUSED: [(&str, &str, &str); 44] = [
     ),
     ("expect", "answering prompts cannot be planned", "use `command` with arguments that ask nothing"),
     ("async_status", "there is no `async` here", "take it out: tasks are always waited for"),
-    (
-        "lvg",
-        "volume groups are not changed by this version",
-        "use `command` with `creates:` and `undo:`, or `manual`",
-    ),
-    (
-        "lvol",
-        "volumes are not changed by this version",
-        "use `command` with `creates:` and `undo:`, or `manual`",
-    ),
     (
         "get_url",
         "a download has no fixed content to plan with",
@@ -205,13 +197,7 @@ pub const REFUSED: [(&str, &str, &str); 44] = [
         "use `copy` for the zone file and `notify` its service",
     ),
     ("ufw", "firewall rules are managed elsewhere", "use `command` with `undo:`"),
-    (
-        "mount",
-        "an unmounted file system can hold data in use",
-        "use `lineinfile` on /etc/fstab, then `reboot`",
-    ),
     ("parted", "partitioning has no way back", "use `manual` with a verify probe"),
-    ("filesystem", "making a file system destroys what was there", "use `manual` with a verify probe"),
     ("apt_repository", "package sources are managed elsewhere", "use `copy` into /etc/apt/sources.list.d"),
     ("apt_key", "package sources are managed elsewhere", "use `copy` into /etc/apt/keyrings"),
     ("deb822_repository", "package sources are managed elsewhere", "use `copy` into /etc/apt/sources.list.d"),

@@ -1,5 +1,7 @@
 //! Events folded into what people and programs read.
 
+pub mod arguments;
+pub mod coverage;
 pub mod diagnostic;
 pub mod drift;
 pub mod event;

@@ -200,6 +200,7 @@ fn change(task: &Planned, change: &Change, diff: bool, paint: Paint, out: &mut S
     for activation in &change.then {
         let words = match activation {
             Activation::Reboot => continue,
+            Activation::GuestCycle(cycle) if cycle.row().is_none() => continue,
             other => crate::engine::run::activation_words(other),
         };
         facts.push(format!("then {words}"));

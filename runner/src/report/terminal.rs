@@ -166,7 +166,9 @@ pub fn end_words(end: HostEnd) -> &'static str {
         HostEnd::Held => "held by another run, left as it was",
         HostEnd::Stale => "stale, left as it was",
         HostEnd::Unreachable => "unreachable",
+        HostEnd::Lost => "LOST: it did not come back from a boot",
         HostEnd::Skipped => "left out",
+        HostEnd::Declined => "not confirmed; what follows was not begun",
         HostEnd::Refused => "known to fail; nothing was changed",
     }
 }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::calls::{self, Callee, Given};
+use super::changing;
 use super::fault::{Fault, Kind, Via};
 use super::frame::Frame;
 use super::scope::{Held, Vars};
@@ -351,7 +352,12 @@ impl<'v> Eval<'v> {
     fn name(&self, name: &Arc<str>, place: Place, frame: &Frame) -> Result<Val, Fault> {
         self.burn(1, place)?;
         if let Some(val) = frame.local(name) {
-            return Ok(val.clone());
+            return Ok(val);
+        }
+        if frame.is_spoilt(name) {
+            let why = "a part of it was changed in this template, and the variable itself stays as it is: read it before, \
+                       or begin with a copy of your own";
+            return Err(Fault::unsupported(format!("variable `{name}`"), why, range(place)));
         }
         if let Some(val) = self.variable(frame.scope, "", name, place)? {
             return Ok(val);
@@ -418,9 +424,13 @@ impl<'v> Eval<'v> {
 
     fn call(&self, callee: &Expr, args: &Args, place: Place, frame: &Frame) -> Result<Val, Fault> {
         let mut given = Given::default();
-        if let Expr::Attr(object, name, _) = callee {
-            let object = self.known_or_lack(self.eval(object, frame)?, place)?;
+        if let Expr::Attr(written, name, _) = callee {
+            let object = self.known_or_lack(self.eval(written, frame)?, place)?;
             self.args(args, &mut given, frame, place)?;
+            if changing::changes(&object, name) {
+                let method = methods::Method { eval: self, name, given, place };
+                return changing::change(&method, frame, written, object);
+            }
             return methods::call(self, object, name, given, place);
         }
         if let Expr::Name(name, name_place) = callee

@@ -1,25 +1,9 @@
-//! Methods of text, lists and mappings, as in Python; those that would change a value are refused.
+//! Methods of text, lists and mappings, as in Python, as far as they change nothing.
 use super::calls::Given;
 use super::eval::Eval;
 use super::fault::Fault;
 use super::tree::Place;
 use super::value::{Key, Val, range};
-
-/// Methods that change what they are called on.
-const CHANGING: [&str; 12] = [
-    "append",
-    "extend",
-    "insert",
-    "remove",
-    "pop",
-    "popitem",
-    "clear",
-    "update",
-    "setdefault",
-    "sort",
-    "reverse",
-    "add",
-];
 
 /// A call of a method with its arguments.
 pub(super) struct Method<'a, 'v> {
@@ -94,11 +78,6 @@ fn fallback(method: &Method<'_, '_>, object: &Val) -> Result<Val, Fault> {
         let given = Given { pos: method.given.pos.clone(), kw: method.given.kw.clone() };
         return method.eval.call_value(&val, given, place);
     }
-    if CHANGING.contains(&name) && (object.is_list() || object.is_mapping()) {
-        let why = "values do not change here: build a new one, `list + [item]` or `map | combine({…})`, \
-                   and keep it with `namespace`";
-        return Err(Fault::unsupported(format!("method `{name}`"), why, range(place)));
-    }
     let why = format!("a {} has no such method", object.kind());
     Err(Fault::unsupported(format!("method `{name}`"), why, range(place)))
 }
@@ -148,7 +127,7 @@ fn mapping(method: &Method<'_, '_>, map: &Val) -> Result<Option<Val>, Fault> {
         }
         "keys" => Val::List(eval.items(map, place)?),
         "values" => Val::list(eval.entries(map, place)?.into_iter().map(|(_, val)| val).collect()),
-        "copy" => map.clone(),
+        "copy" => Val::map(eval.mapping(map, place)?),
         "get" => {
             let key = method.arg(0, "key").ok_or_else(|| method.fail("`get` needs a key"))?;
             let found = eval.child(map, &eval.key(key, place)?, place)?;
@@ -177,7 +156,7 @@ fn list(method: &Method<'_, '_>, list: &Val) -> Result<Option<Val>, Fault> {
             }
             Val::Int(count)
         }
-        ("copy", _) => list.clone(),
+        ("copy", _) => Val::list(items.to_vec()),
         _ => return Ok(None),
     }))
 }

@@ -3,6 +3,7 @@
 //! The parser is minijinja's; the evaluation is our own, because three things must be noticed where they happen: a
 //! name that is not known yet, a name that is undefined, a name that is secret.
 mod calls;
+mod changing;
 mod clock;
 mod eval;
 mod fault;
@@ -29,6 +30,8 @@ mod versions;
 mod world;
 mod write;
 
+#[cfg(test)]
+mod changing_tests;
 #[cfg(test)]
 mod meaning_tests;
 #[cfg(test)]

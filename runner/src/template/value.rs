@@ -59,7 +59,7 @@ pub(super) enum Within {
 }
 
 /// One step into a variable's data.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Step {
     Key(Arc<str>),
     Index(usize),
@@ -111,6 +111,11 @@ impl View {
         Self { root: Arc::clone(&self.root), path, origin: Rc::clone(&self.origin) }
     }
 
+    /// Whether it shows the same part of the same variable.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.root, &other.root) && self.path == other.path
+    }
+
     /// Its name as a person would write it.
     pub fn name(&self) -> String {
         let mut name = self.origin.name.clone();
@@ -155,7 +160,7 @@ pub(super) enum Val {
 pub(super) struct MacroValue {
     pub decl: Arc<Macro>,
     pub scope: usize,
-    pub locals: Vec<(Arc<str>, Val)>,
+    pub locals: RefCell<super::frame::Locals>,
 }
 
 /// The `loop` of a for statement.

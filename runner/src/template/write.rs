@@ -148,7 +148,7 @@ impl Eval<'_> {
             }
             items = Rc::new(kept);
         }
-        let depth = match frame.local("loop") {
+        let depth = match &frame.local("loop") {
             Some(Val::Loop(outer)) => outer.depth + 1,
             _ => 1,
         };
@@ -171,7 +171,7 @@ impl Eval<'_> {
     fn bind(&self, target: &Target, val: Val, frame: &mut Frame) -> Result<(), Fault> {
         match target {
             Target::Name(name) => frame.set(name, val),
-            Target::Attr(name, attribute, place) => match frame.local(name) {
+            Target::Attr(name, attribute, place) => match &frame.local(name) {
                 Some(Val::Namespace(map)) => {
                     map.borrow_mut().insert(Key::Str(Arc::clone(attribute)), val);
                 }
@@ -208,7 +208,7 @@ impl Eval<'_> {
     }
 
     fn macro_value(&self, decl: &Arc<Macro>, frame: &Frame) -> Val {
-        let locals = frame.locals.clone();
+        let locals = RefCell::new(frame.locals().clone());
         Val::Macro(Rc::new(MacroValue { decl: Arc::clone(decl), scope: frame.scope, locals }))
     }
 
@@ -242,8 +242,7 @@ impl Eval<'_> {
     fn call_macro(&self, value: &MacroValue, own: &Val, given: Given, place: Place) -> Result<Val, Fault> {
         let decl = &value.decl;
         let fail = |why: String| Fault::failed(why, range(place));
-        let mut frame = Frame::new(value.scope);
-        frame.locals.clone_from(&value.locals);
+        let mut frame = Frame::with(value.scope, value.locals.borrow().clone());
         frame.set(&decl.name, own.clone());
         frame.enter();
         if given.pos.len() > decl.params.len() {

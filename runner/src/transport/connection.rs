@@ -44,6 +44,11 @@ impl Connection {
         Ok(Self { link: Arc::new(link), shells: Mutex::default() })
     }
 
+    /// What is common to all that is opened on the host.
+    pub(crate) fn link(&self) -> &Link {
+        &self.link
+    }
+
     /// Inventory name of the host.
     pub fn host(&self) -> &str {
         &self.link.host

@@ -9,7 +9,7 @@ use super::shell::{Captured, Stream};
 use super::wire::{Exit, Reader, Wire, Writer};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// At most so many programs at once on one connection: sshd's MaxSessions is 10 by default.
 const CHANNELS: usize = 8;
@@ -61,6 +61,17 @@ impl Link {
 
     pub(crate) fn error(&self, kind: LinkErrorKind) -> LinkError {
         LinkError { host: self.host.clone(), address: self.address.clone(), kind: Box::new(kind) }
+    }
+
+    /// Where programs are started and sockets opened.
+    pub(crate) fn opener(&self) -> &Opener {
+        &self.opener
+    }
+
+    /// One of the few channels that a server allows.
+    pub(crate) async fn permit(&self) -> Result<OwnedSemaphorePermit, LinkError> {
+        let permit = Arc::clone(&self.channels).acquire_owned().await;
+        permit.map_err(|_| self.error(LinkErrorKind::Closed("it was closed by us".into())))
     }
 
     /// Whether the connection below is still there.
@@ -207,8 +218,7 @@ impl Link {
     }
 
     async fn open(&self, command: String) -> Result<Wire, LinkError> {
-        let permit = Arc::clone(&self.channels).acquire_owned().await;
-        let permit = permit.map_err(|_| self.error(LinkErrorKind::Closed("it was closed by us".into())))?;
+        let permit = self.permit().await?;
         self.counters.channel();
         let (writer, reader) = match &self.opener {
             Opener::Local => {

@@ -11,6 +11,7 @@ mod exec;
 mod identity;
 pub mod known_hosts;
 mod local;
+pub mod rpc;
 mod secret;
 pub mod shell;
 mod ssh;

@@ -81,6 +81,8 @@ async fn began(journal: &Journal) {
         version: "0".into(),
         command: "tunerun play".into(),
         made_from: Vec::new(),
+        asked: None,
+        continues: None,
         inventories: vec!["h,".into()],
         dir: String::new(),
         by: "a test".into(),

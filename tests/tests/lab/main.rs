@@ -6,4 +6,5 @@ mod killed;
 mod leftovers;
 mod plain;
 mod playing;
+mod trial;
 mod unprivileged;

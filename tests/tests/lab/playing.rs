@@ -28,13 +28,17 @@ fn stage(tier: Tier) -> Stage {
 
 impl Stage {
     fn tunerun(&self, words: &[&str]) -> Output {
+        self.command(words).output().unwrap()
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(tunerun());
         command.current_dir(&self.project).args(words).env("TUNERUN_LABS", &self.bed.root);
         command
             .env("TUNERUN_RUNS", self.bed.root.join("runs"))
             .env("NO_COLOR", "1")
             .stdin(std::process::Stdio::null());
-        command.output().unwrap()
+        command
     }
 
     fn fine(&self, words: &[&str]) -> String {
@@ -125,4 +129,115 @@ fn a_third_hands_edit_is_left_alone_by_undo() {
     assert_eq!(undone.status.code(), Some(6), "{}", String::from_utf8_lossy(&undone.stdout));
     assert_eq!(said(&stage.lab, "osd1", "cat /etc/one; ls /etc/two 2>&1 | grep -c cannot"), "mine\n1");
     assert_eq!(said(&stage.lab, "osd2", "ls /etc/one /etc/two 2>&1 | grep -c cannot"), "2");
+}
+
+/// When each host booted last, by the start of its first process: one clock, since all share one kernel.
+const BOOTED: &str = "cat /proc/sys/kernel/random/boot_id; cut -d' ' -f22 /proc/1/stat";
+
+fn boots(stage: &Stage) -> Vec<(String, u64)> {
+    let said = HOSTS.iter().map(|host| said(&stage.lab, host, BOOTED));
+    said.map(|said| {
+        let (id, at) = said.split_once('\n').unwrap();
+        (id.to_owned(), at.trim().parse().unwrap())
+    })
+    .collect()
+}
+
+#[test]
+fn the_site_is_booted_one_host_after_another_and_taken_back() {
+    if !can(Tier::Booted) {
+        return;
+    }
+    let stage = stage(Tier::Booted);
+    let (before, old) = (stage.snapshots(), boots(&stage));
+    let tags = ["--yes", "--tags", "all,reboot"];
+    let played = stage.fine(&with(&tags));
+    let new = boots(&stage);
+    for (host, ((old, _), (new, _))) in HOSTS.iter().zip(old.iter().zip(&new)) {
+        assert_ne!(old, new, "{host} was not booted:\n{played}");
+    }
+    assert!(new.is_sorted_by_key(|(_, at)| *at), "not one after another: {new:?}");
+    // What was owed is live: the running command line is the declared one.
+    let live = "for word in $(sed -n 's/^GRUB_CMDLINE_LINUX\\(_DEFAULT\\)\\?=//p' /etc/default/grub | tr -d '\"'); do \
+        grep -qwe \"$word\" /proc/cmdline || echo \"$word is not live\"; done";
+    for host in HOSTS {
+        assert_eq!(said(&stage.lab, host, live), "", "{host}");
+    }
+    // The run's folder lies where a boot does not reach it, and is closed in order.
+    let run = stage.run_of(0);
+    for host in HOSTS {
+        assert_eq!(said(&stage.lab, host, &format!("cat /var/lib/tunerun/{run}/mark")), "finished", "{host}");
+    }
+    stage.fine(&["undo", &run]);
+    let difference = difference(&before, &stage.snapshots());
+    assert_eq!(difference, "", "the undo is exact, boots or not");
+}
+
+#[test]
+fn the_mark_of_an_open_run_survives_a_boot_and_resume_plays_on() {
+    if !can(Tier::Booted) {
+        return;
+    }
+    let stage = stage(Tier::Booted);
+    let playbook = stage.bed.root.join("p.yaml");
+    let text = "- hosts: osds\n  gather_facts: false\n  serial: 1\n  tasks:\n    - copy: {dest: /etc/one, content: \"1\\n\"}\n    - reboot:\n    - copy: {dest: /etc/two, content: \"2\\n\"}\n    - shell: while [ ! -e /etc/go ]; do sleep 0.1; done\n      changed_when: false\n      register: went\n    - copy: {dest: /etc/three, content: \"{{ went.rc }}\\n\"}\n";
+    std::fs::write(&playbook, text).unwrap();
+    let words = ["play", playbook.to_str().unwrap(), "-i", "inventories/lab.yaml", "--yes", "--no-probes"];
+    let old = boots(&stage);
+    let mut first = stage.command(&words);
+    let mut first =
+        first.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    super::bed::until("osd1 booted and went on", std::time::Duration::from_secs(120), || {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        super::bed::ssh(&stage.lab, "osd1", "test -e /etc/two").status.success()
+    });
+    first.kill().unwrap();
+    first.wait().unwrap();
+    said(&stage.lab, "osd1", "touch /etc/go");
+    said(&stage.lab, "osd2", "touch /etc/go");
+    assert_ne!(boots(&stage)[0].0, old[0].0);
+    assert_eq!(boots(&stage)[1].0, old[1].0, "its turn had not come");
+    let run = stage.run_of(0);
+    assert_eq!(said(&stage.lab, "osd1", &format!("cat /var/lib/tunerun/{run}/mark")), "open");
+    let again = stage.tunerun(&words);
+    assert_eq!(again.status.code(), Some(15), "{}", String::from_utf8_lossy(&again.stderr));
+    stage.fine(&["resume", &run, "--yes"]);
+    assert_ne!(boots(&stage)[1].0, old[1].0);
+    for host in ["osd1", "osd2"] {
+        assert_eq!(said(&stage.lab, host, "cat /etc/one /etc/two /etc/three"), "1\n2\n0", "{host}");
+    }
+    stage.fine(&["undo", "last"]);
+    stage.fine(&["undo", &run]);
+    for host in ["osd1", "osd2"] {
+        assert_eq!(
+            said(&stage.lab, host, "ls /etc/one /etc/two /etc/three 2>&1 | grep -c cannot"),
+            "3",
+            "{host}"
+        );
+    }
+}
+
+#[test]
+fn a_handler_that_restarts_folds_with_the_restart_that_a_drop_in_asks_for() {
+    if !can(Tier::Booted) {
+        return;
+    }
+    let stage = stage(Tier::Booted);
+    let unit = "printf '[Service]\\nExecStart=/bin/sh -c \"echo start >> /run/starts; exec sleep infinity\"\\n' \
+        > /etc/systemd/system/x.service; systemctl daemon-reload; systemctl start x";
+    said(&stage.lab, "osd1", unit);
+    super::bed::until("x is started", std::time::Duration::from_secs(30), || {
+        said(&stage.lab, "osd1", "cat /run/starts 2>/dev/null || true") == "start"
+    });
+    let playbook = stage.bed.root.join("p.yaml");
+    let text = "- hosts: osd1\n  gather_facts: false\n  tasks:\n    - systemd_unit:\n        name: x\n        drop_in: {name: 10-nice, settings: {Service: {Nice: 5}}, restart: true}\n      notify: restart x\n  handlers:\n    - name: restart x\n      systemd_unit: {name: x, state: restarted}\n";
+    std::fs::write(&playbook, text).unwrap();
+    stage.fine(&["play", playbook.to_str().unwrap(), "-i", "inventories/lab.yaml", "--yes"]);
+    super::bed::until("x is started again", std::time::Duration::from_secs(30), || {
+        said(&stage.lab, "osd1", "wc -l < /run/starts") != "1"
+    });
+    let nice = "systemctl is-active x; wc -l < /run/starts; ps -o ni= -p $(systemctl show -P MainPID x)";
+    assert_eq!(said(&stage.lab, "osd1", nice).split_whitespace().collect::<Vec<_>>(), ["active", "2", "5"]);
+    stage.fine(&["undo", "last"]);
+    assert_eq!(said(&stage.lab, "osd1", nice).split_whitespace().collect::<Vec<_>>(), ["active", "3", "0"]);
 }

@@ -70,7 +70,26 @@ impl Bed {
     pub fn call_on(&self, inventory: &str, arguments: &[&str]) -> Done {
         let mut command = Command::new(tunerun());
         command.args(["play", "site.yml", "-i", inventory, "--runs"]).arg(self.dir.join("runs"));
-        let output = command.args(arguments).current_dir(&self.dir).stdin(Stdio::null()).output().unwrap();
+        self.done(command.args(arguments).current_dir(&self.dir).stdin(Stdio::null()).output().unwrap())
+    }
+
+    /// Runs the program with other words, from another folder than the playbook's.
+    pub fn tunerun(&self, words: &[&str]) -> Done {
+        let mut command = Command::new(tunerun());
+        command.args(words).arg("--runs").arg(self.dir.join("runs")).current_dir("/");
+        self.done(command.stdin(Stdio::null()).output().unwrap())
+    }
+
+    /// The names of the runs, oldest first.
+    pub fn runs(&self) -> Vec<String> {
+        let names = fs::read_dir(self.dir.join("runs")).into_iter().flatten();
+        let mut names: Vec<String> =
+            names.map(|name| name.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    fn done(&self, output: std::process::Output) -> Done {
         let shown =
             |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(&*self.dir.to_string_lossy(), "DIR");
         Done {

@@ -197,3 +197,84 @@ fn tasks_become_somebody_else() {
     done.ok();
     assert_eq!(done.said("a", "t"), ["nobody"]);
 }
+
+/// Two hosts of one bed that keep their runs in one folder: two names of one machine.
+fn two_names() -> Bed {
+    let bed = Bed::new(&["a", "b"]);
+    bed.groups(&format!(
+        "same:\n  hosts: {{a: , b: }}\n  vars: {{tunerun_state_dir: {}/state/same}}",
+        bed.dir.display()
+    ));
+    bed
+}
+
+#[test]
+fn two_names_of_one_machine_are_refused_before_anything_is_changed() {
+    let bed = two_names();
+    let done = bed.tasks("- copy: {dest: \"{{ root }}/x\", content: x}");
+    assert_ne!(done.code, 0);
+    done.says("a, b are one machine").says("hosts.yml:").says("`a`").says("`b`");
+    assert!(bed.names("a").is_empty() && bed.names("b").is_empty());
+    assert!(bed.runs().is_empty());
+}
+
+#[test]
+fn two_names_of_one_machine_may_both_look_while_one_changes() {
+    let bed = two_names();
+    let tasks = "- stat: {path: \"{{ root }}\"}\n  register: s\n- copy: {dest: \"{{ root }}/x\", content: x}\n  when: inventory_hostname == 'a'";
+    bed.tasks(tasks).ok();
+    assert_eq!(bed.names("a"), ["x"]);
+    // With folders of their own they are two hosts, as far as anybody can tell.
+    let bed = Bed::new(&["a", "b"]);
+    bed.tasks("- copy: {dest: \"{{ root }}/x\", content: x}").ok();
+}
+
+#[test]
+fn where_no_host_can_begin_there_is_no_run() {
+    let bed = Bed::new(&["a", "b"]);
+    let done = bed.tasks("- copy: {dest: \"{{ root }}/x\", content: x}\n- fail: {msg: not today}");
+    done.ended(1).says("not today").says("there is no run to undo");
+    assert!(bed.runs().is_empty());
+    // Where one can, there is one.
+    let tasks = "- copy: {dest: \"{{ root }}/x\", content: x}\n- fail: {msg: not today}\n  when: inventory_hostname == 'a'";
+    bed.tasks(tasks).ended(1);
+    assert_eq!(bed.runs().len(), 1);
+    assert!(bed.names("a").is_empty() && bed.names("b") == ["x"]);
+}
+
+#[test]
+fn many_hosts_delegate_to_one_in_turn() {
+    let bed = Bed::new(&["a", "b", "c", "d", "keeper"]);
+    let playbook = r#"- hosts: all:!keeper
+  gather_facts: false
+  serial: 1
+  tasks:
+    - lineinfile: {path: "{{ hostvars.keeper.root }}/members", line: "member {{ inventory_hostname }}", create: true}
+      delegate_to: keeper
+    - copy: {dest: "{{ root }}/joined", content: "{{ ansible_play_hosts_all | length }}"}
+- hosts: all:!keeper
+  gather_facts: false
+  serial: [1, 2]
+  tasks:
+    - copy: {dest: "{{ hostvars.keeper.root }}/of-{{ inventory_hostname }}", content: x}
+      delegate_to: keeper
+    - command: "echo {{ ansible_play_batch | join('+') }}"
+      register: batch
+      delegate_to: keeper
+      run_once: true
+      changed_when: false
+    - copy: {dest: "{{ root }}/batch", content: "{{ batch.stdout }}"}
+"#;
+    bed.play(playbook).ok();
+    assert_eq!(bed.got("keeper/members").as_deref(), Some("member a\nmember b\nmember c\nmember d\n"));
+    assert_eq!(bed.names("keeper"), ["members", "of-a", "of-b", "of-c", "of-d"]);
+    let batches: Vec<_> = ["a", "b", "c", "d"].map(|host| bed.got(&format!("{host}/batch")).unwrap()).into();
+    assert_eq!(batches, ["a", "b+c", "b+c", "d"]);
+    assert_eq!(bed.got("c/joined").as_deref(), Some("4"));
+    bed.call(&["--yes"]).ok().says("nothing");
+    let runs = bed.runs();
+    bed.tunerun(&["undo", &runs[0], "-i", &bed.dir.join("hosts.yml").display().to_string()]).ok();
+    for host in ["a", "b", "c", "d", "keeper"] {
+        assert_eq!(bed.names(host), Vec::<String>::new(), "{host}");
+    }
+}

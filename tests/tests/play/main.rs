@@ -1,4 +1,5 @@
 //! Playbooks as people write them, played by the real program: what they leave and what it says.
+mod becoming;
 mod bed;
 mod blocks;
 mod handlers;
@@ -7,8 +8,13 @@ mod idioms;
 mod includes;
 mod loops;
 mod mistakes;
+mod owners;
+mod plans;
 mod precedence;
 mod results;
+mod resuming;
+mod risks;
 mod roles;
 mod secrets;
 mod steering;
+mod terminal;

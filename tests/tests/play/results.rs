@@ -124,6 +124,73 @@ fn tries_until_it_holds() {
 }
 
 #[test]
+fn what_only_looks_is_tried_until_it_holds_too() {
+    let bed = Bed::one();
+    let tasks = r#"- copy: {dest: "{{ root }}/begun", content: x}
+- stat: {path: "{{ root }}/awaited"}
+  register: s
+  until: s.stat.exists
+  retries: 600
+  delay: 0.05
+- slurp: {src: "{{ root }}/awaited"}
+  register: text
+- find: {paths: "{{ root }}", patterns: "none*"}
+  register: f
+  until: f.matched > 0
+  retries: 2
+  delay: 0
+  ignore_errors: true
+- stat: {path: "{{ root }}/begun"}
+  register: at_once
+  until: at_once.stat.exists
+- name: t
+  debug: {msg: "{{ s.stat.exists }} {{ s.attempts > 0 }} {{ text.content | b64decode }} {{ f.attempts }} {{ f is failed }} {{ at_once.attempts }}"}"#;
+    bed.file("site.yml", &on_all(tasks));
+    // Planning does not wait: it says that it will be asked again.
+    bed.call(&["--check"]).ok().says("decided after its `until` holds");
+    let root = bed.dir.join("roots/a");
+    let other = std::thread::spawn(move || {
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        while !root.join("begun").exists() && std::time::Instant::now() < until {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        std::fs::write(root.join("awaited.new"), "here").unwrap();
+        std::fs::rename(root.join("awaited.new"), root.join("awaited")).unwrap();
+    });
+    let done = bed.call(&["--yes"]);
+    other.join().unwrap();
+    done.ok();
+    assert_eq!(done.said("a", "t"), ["True True here 2 True 1"]);
+}
+
+#[test]
+fn what_only_looks_gives_up_and_can_be_rescued() {
+    let bed = Bed::one();
+    let done = bed.tasks(
+        r#"- block:
+    - stat: {path: "{{ root }}/awaited"}
+      register: s
+      until: s.stat.exists
+      retries: 1
+      delay: 0
+  rescue:
+    - copy: {dest: "{{ root }}/awaited", content: x}
+- stat: {path: "{{ root }}/awaited"}
+  register: s
+  until: s.stat.exists
+- copy: {dest: "{{ root }}/after", content: x}
+- stat: {path: "{{ root }}/never"}
+  register: n
+  until: n.stat.exists
+  retries: 1
+  delay: 0"#,
+    );
+    assert_ne!(done.code, 0);
+    done.says("still does not hold");
+    assert_eq!(bed.names("a"), ["after", "awaited"]);
+}
+
+#[test]
 fn facts_that_are_set_chain() {
     let done = Bed::one().tasks(
         r#"- set_fact: {one: 1, two: "{{ 1 + 1 }}", list: [p]}

@@ -103,7 +103,7 @@ impl Copy {
         if let Image::File { content: Content::Bytes(bytes), meta } = &image {
             change.diff.push(text_diff(path, node.as_ref(), bytes, meta.mode));
             change.diff.extend(differences(path, node.as_ref(), meta));
-            place::in_place_notes(change, path, node.as_ref());
+            place::writing_notes(change, path, node.as_ref(), facts.who())?;
         }
         Ok(Some(Step::put(Claim::file(path), path.clone(), seen, image)))
     }

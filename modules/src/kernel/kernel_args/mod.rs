@@ -19,6 +19,7 @@ pub mod shell;
 pub mod standing;
 pub mod table;
 pub mod token;
+pub mod try_boot;
 pub mod wishes;
 mod writing;
 

@@ -84,7 +84,8 @@ fn change(
         }),
         steps,
         then: regenerate.into_iter().map(Activation::Regenerate).collect(),
-        effect: if changes { Effect::HostReboot } else { Effect::Now },
+        // What the kernel runs with already, such as a line on trial, is only made to last.
+        effect: if changes && !waiting.is_empty() { Effect::HostReboot } else { Effect::Now },
         risks: risks.collect(),
         diff: written.shown.iter().map(tokens).collect(),
         notes,

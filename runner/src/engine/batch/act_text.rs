@@ -4,7 +4,7 @@ use super::prepared::Batch;
 use super::text::meta_text;
 use crate::engine::probe::{call_text, path_word};
 use crate::transport::shell::word::{emit, literal};
-use modules::vocabulary::{Act, Content, HostPath, Image, Meta, Step};
+use modules::vocabulary::{Act, Content, HostPath, Image, Meta, Seen, Step};
 use std::fmt::Write as _;
 
 /// Writes one act with its marks. A failing act ends a batch; but what goes back goes back as far as it can.
@@ -72,6 +72,10 @@ fn put(
                 (true, _) => {
                     let _ = write!(out, "cat {temp} > {word} && rm -f -- {temp}");
                     let Image::File { meta, .. } = image else { return Ok(()) };
+                    let meta = match &step.before {
+                        Seen::Node(node) => &meta.beyond(node),
+                        _ => meta,
+                    };
                     let mut lines = String::new();
                     meta_text(&word, meta, None, "false", &mut lines)?;
                     if !lines.is_empty() {

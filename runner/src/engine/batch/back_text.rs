@@ -3,7 +3,7 @@ use super::place::{Place, Placing};
 use super::prepared::Batch;
 use super::text::needs_keeping;
 use crate::engine::probe::{call_text, path_word};
-use crate::transport::shell::word::{emit, literal};
+use crate::transport::shell::word::{emit, literal, wire};
 use modules::vocabulary::{
     Act, Activation, Back, Content, HostPath, Image, Kind, Meta, Owner, Read, Seen, Step,
 };
@@ -19,6 +19,8 @@ exec 9>>"${D%/*}/lock" || exit 1; _w=0
 while command -v flock >/dev/null && ! flock -n 9; do _w=$((_w+1)); [ $_w -lt 30 ] || { echo "the host is held by a run" >&2; exit 1; }; sleep 1; done
 while [ -d "$D/$_n" ]; do _n=$((_n+1)); done
 _last=$_n
+# What would take a batch back by itself must not do so beside this.
+for _f in "$D"/*/dead-man; do [ ! -f "$_f" ] || ! mkdir "${_f%/*}/decided" 2>/dev/null || echo undone > "${_f%/*}/decided/by"; done
 while [ $_n -gt 1 ]; do _n=$((_n-1)); [ ! -f "$D/$_n/undo.sh" ] || D="$D" sh "$D/$_n/undo.sh" 9>&- || _rc=1; done
 # What the restored states call for, once, in the order of the run.
 if [ -f "$D/went" ]; then
@@ -60,10 +62,10 @@ pub(super) fn write(batch: &Batch, run: &str, placing: &Placing, out: &mut Strin
         // Taking back a taking back would be doing it again.
         script = "exit 0\n".to_owned();
     }
-    let _ = writeln!(out, "{} > \"$B/undo.sh\" || f back \"$B/undo.sh\"", emit(script.as_bytes()));
+    let _ = writeln!(out, "{} > \"$B/undo.sh\" || f back \"$B/undo.sh\"", emit(&wire(&script)));
     let after = activations(batch)?;
     if !after.is_empty() && !batch.undo {
-        let _ = writeln!(out, "{} > \"$B/after.sh\" || f back \"$B/after.sh\"", emit(after.as_bytes()));
+        let _ = writeln!(out, "{} > \"$B/after.sh\" || f back \"$B/after.sh\"", emit(&wire(&after)));
     }
     let _ = writeln!(
         out,
@@ -109,6 +111,11 @@ fn step(index: usize, step: &Step, place: Option<&Place>, out: &mut String) -> R
         );
         return Ok(());
     }
+    if let Back::Exactly(act @ Act::Rpc { .. }) | Back::Approximately { act: act @ Act::Rpc { .. }, .. } =
+        &step.back
+    {
+        return by_socket(index, step, act, out);
+    }
     let _ = writeln!(out, "if did {index}; then");
     match (&step.back, &step.act) {
         (Back::Nothing, _) => out.push_str(":\n"),
@@ -143,6 +150,20 @@ fn step(index: usize, step: &Step, place: Option<&Place>, out: &mut String) -> R
         }
     }
     out.push_str("fi\n");
+    Ok(())
+}
+
+/// No shell speaks over a socket: the request is told. Who serves it forgets everything at a boot.
+fn by_socket(index: usize, step: &Step, act: &Act, out: &mut String) -> Result<(), String> {
+    let Act::Rpc { socket, method, params } = act else { return Ok(()) };
+    let request = modules::programs::rpc::encoded(1, method, params);
+    let words =
+        format!("{}: take it back by tunerun, or send to {socket}: {}", step.claim, request.trim_end());
+    let _ = writeln!(
+        out,
+        "if grep -qx 'begun {index}' \"$B/log\" && grep -qx \"boot $_i\" \"$B/log\" && ! grep -qx 'undone {index}' \"$B/log\"; then failed {}; fi",
+        word(&words)?
+    );
     Ok(())
 }
 
@@ -188,8 +209,20 @@ fn put(
         Image::Aside => format!("mv -T -- \"$D/aside\"{here} {here}"),
         Image::File { content: Content::Same, meta } | Image::Dir { meta } => metas(&here, meta)?,
         Image::File { .. } if needs_keeping(step) && in_place => {
-            let meta = match old {
-                Image::File { meta, .. } => metas(&here, meta)?,
+            // What the act has not changed is not set again: who does not own the file may not.
+            let meta = match (old, made) {
+                (Image::File { meta, .. }, Image::File { meta: made, .. }) => {
+                    let owns = made.owner.is_some() || made.group.is_some();
+                    let (owner, group) = (meta.owner.clone(), meta.group.clone());
+                    metas(
+                        &here,
+                        &Meta {
+                            mode: meta.mode.filter(|_| made.mode.is_some() || owns),
+                            owner: owner.filter(|_| owns),
+                            group: group.filter(|_| owns),
+                        },
+                    )?
+                }
                 _ => ":".to_owned(),
             };
             format!("cat \"$B/before\"{here} > {here} && {meta}")

@@ -35,12 +35,14 @@ const LEFT: &str = r#"left() { kill -0 -"$1" 2>/dev/null || return 1; for _p in 
 set -- "$1" ${_x##*) }; [ "$4" = "$1" ] && [ "$2" != Z ] && return 0; done; return 1; }
 "#;
 
-/// Prints the acts' marks of all batches of a run in section `log`, and takes away what batches that were cut off
+/// Prints the acts' marks of all batches of a run in section `log`, disarms what would take a batch back by itself, and
+/// takes away what batches that were cut off
 /// left beside their targets. Where an act was begun and did not end, `running GROUP` tells that it still runs: its
 /// script may have been killed over it, and the lock with it.
 pub fn logs(run: &str, cut_off: &[&Batch]) -> Result<String, String> {
     let mut text = format!(
         "{LEFT}D=$_b/{}; IFS= read -r _i < /proc/sys/kernel/random/boot_id
+for _f in \"$D\"/*/dead-man; do [ ! -f \"$_f\" ] || ! mkdir \"${{_f%/*}}/decided\" 2>/dev/null || echo recovered > \"${{_f%/*}}/decided/by\"; done
 for _f in \"$D\"/*/log; do [ -f \"$_f\" ] || continue; _n=${{_f%/log}}; printf 'batch %s\\n' \"${{_n##*/}}\"; _gg=; _now=; _last=
 while IFS= read -r _l; do printf '%s\\n' \"$_l\"; _last=$_l; case $_l in group*) _gg=${{_l#group }};; \"boot $_i\") _now=1;; esac; done < \"$_f\"
 case $_now$_last in 1begun*) [ \"${{_gg:-0}}\" = 0 ] || [ \"$_gg\" = \"$_g\" ] || ! left \"$_gg\" || printf 'running %s\\n' \"$_gg\";; esac; done

@@ -2,7 +2,7 @@
 use super::prepared::Batch;
 use crate::engine::probe::path_word;
 use crate::transport::shell::word::LARGE;
-use modules::vocabulary::{Act, Bytes, Content, Digest, HostPath, Image, Seen};
+use modules::vocabulary::{Act, Bytes, Content, Digest, HostPath, Identity, Image, Seen, Writing};
 
 /// The waiting place of one step's content.
 #[derive(Clone, Debug)]
@@ -19,7 +19,8 @@ pub(super) struct Place {
     /// Whether it waits nowhere: a new file of a folder that is made in the same batch is written beside its name and
     /// renamed in one act.
     pub direct: bool,
-    /// Whether the target must be written in place: a mount point, or other hard links to it. Not atomic.
+    /// Whether the target must be written in place: a mount point, other hard links to it, or an owner that would be
+    /// lost. Not atomic.
     pub in_place: bool,
 }
 
@@ -59,7 +60,7 @@ fn tag(batch: &Batch, run: &str) -> String {
 
 impl Placing {
     /// Finds a place for every step that puts a content.
-    pub fn new(batch: &Batch, run: &str) -> Self {
+    pub fn new(batch: &Batch, run: &str, who: &Identity) -> Self {
         let tag = tag(batch, run);
         let made: Vec<&HostPath> = batch
             .steps
@@ -86,7 +87,7 @@ impl Placing {
                     _ => None,
                 };
                 let is_file = node.is_some_and(|node| node.kind == modules::vocabulary::Kind::File);
-                let in_place = is_file && node.is_some_and(|node| node.mount_point || node.links > 1);
+                let in_place = is_file && node.is_some_and(|node| Writing::of(node, who).is_in_place());
                 let late_folder = made.iter().any(|folder| path.is_within(folder));
                 let beside = (!in_place && !late_folder).then(|| temp(path, &tag, index)).flatten();
                 let kept = match content {

@@ -31,6 +31,10 @@ pub struct Batch {
     /// The steps that it takes back: the numbers of the tasks of its own steps count these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undoes: Vec<Undoes>,
+    /// How long the host waits for a new connection before it takes the batch back by itself, in seconds; none where
+    /// it cannot cut the link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dead_man: Option<u32>,
     /// How long the host may work on it, in seconds; none means as long as it takes.
     #[serde(default)]
     pub timeout: Option<u64>,

@@ -3,7 +3,7 @@ use super::prepared::Batch;
 use super::text::{LOCKED, STALE, UNSTAGED};
 use crate::engine::probe::{Reads, output};
 use crate::transport::shell::{Answer, Section};
-use modules::vocabulary::{Act, Match, Output, Read, Seen, touches};
+use modules::vocabulary::{Act, Body, Bytes, Match, Node, Output, Read, Seen, touches};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -29,6 +29,9 @@ pub struct BatchReport {
     /// The step whose new content could not be staged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unstaged_step: Option<usize>,
+    /// The boot loader fell back to the old kernel line: in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fell_back: Option<String>,
     /// The acts by step; none for those that were not reached.
     #[serde(default)]
     pub acts: Vec<Option<ActDone>>,
@@ -105,6 +108,12 @@ impl BatchReport {
         for read in round.again {
             seen.insert(read, Seen::Failed("it changed while it was looked at".to_owned()));
         }
+        for read in &batch.verify {
+            if let (Some(path), Some(bytes)) = (read.path(), super::text::content_put(batch, read)) {
+                let there = seen.get(&Read::digest(path)).and_then(|seen| with_content(seen, bytes));
+                seen.extend(there.map(|there| (read.clone(), there)));
+            }
+        }
         let evidence = super::text::evidence(batch).answers("b.", answer)?.seen;
         Ok(Self { acts, seen, evidence, ..Self::default() })
     }
@@ -122,6 +131,11 @@ impl BatchReport {
         if act.output.status != 0 {
             return Verdict::Failed(words_of(&step.act, &act.output));
         }
+        if let (Some(words), Act::Call { row, .. }) = (&self.fell_back, &step.act)
+            && row.name == "reboot"
+        {
+            return Verdict::Failed(words.clone());
+        }
         if step.after == Match::Any || self.is_superseded(batch, index) {
             return Verdict::Proven;
         }
@@ -133,11 +147,14 @@ impl BatchReport {
             {
                 Verdict::Proven
             }
-            (Some(_), Some(seen)) => Verdict::Failed(format!(
-                "{} was acted on, but what is seen afterwards is not what was asked for: {}",
-                step.claim,
-                shown(seen)
-            )),
+            (Some(_), Some(seen)) => Verdict::Failed(match step.after.fault(seen) {
+                Some(fault) => format!("{} was set, and not all of it was kept: {fault}", step.claim),
+                None => format!(
+                    "{} was acted on, but what is seen afterwards is not what was asked for: {}",
+                    step.claim,
+                    shown(seen)
+                ),
+            }),
             (Some(_), None) => {
                 Verdict::Failed(format!("{} was acted on, but not seen afterwards", step.claim))
             }
@@ -162,6 +179,16 @@ impl BatchReport {
             }
             _ => None,
         })
+    }
+}
+
+/// A file with its content, where its digest says that it is this one. Else it must be read.
+fn with_content(seen: &Seen, bytes: &Bytes) -> Option<Seen> {
+    match seen {
+        Seen::Node(node) if node.digest() == Some(bytes.digest()) => {
+            Some(Seen::Node(Node { body: Some(Body::Bytes(bytes.clone())), ..node.clone() }))
+        }
+        _ => None,
     }
 }
 
@@ -224,6 +251,15 @@ fn words_of(act: &Act, output: &Output) -> String {
 
 /// A call as a person would type it.
 pub(crate) fn shown_call(row: &modules::vocabulary::Row) -> String {
+    // A script of the table is called by the name of its row.
+    let is_script = modules::programs::program(&row.name).is_some_and(|row| {
+        matches!(row.words, ["sh", "-c", _, ..]) || row.words.iter().any(|word| word.contains('\n'))
+    });
+    if is_script && row.stdin.is_none() {
+        let words = std::iter::once(row.name.clone());
+        let quoted = row.args.iter().map(|word| crate::transport::shell::word::quote(word));
+        return words.chain(quoted).collect::<Vec<_>>().join(" ");
+    }
     modules::programs::command(row).map_or_else(
         |_| row.name.clone(),
         |words| {

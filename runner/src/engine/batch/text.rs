@@ -3,12 +3,16 @@
 use super::act_text::act;
 use super::back_text;
 use super::compare_text;
+use super::dead_man_text;
 use super::lock_text::lock;
 use super::place::{Place, Placing};
 use super::prepared::{Batch, Prepared};
 use crate::engine::probe::{Reads, path_word};
-use crate::transport::shell::word::{emit, literal, quote};
-use modules::vocabulary::{Act, Back, Content, Digest, HostPath, Image, Match, Meta, Owner, Read, Step};
+use crate::transport::shell::word::{self, emit, literal, quote};
+use modules::vocabulary::{
+    Act, Back, Bytes, Content, Digest, HostPath, Identity, Image, Match, Meta, Owner, Read, Step, TEXT_LIMIT,
+    Want, touches,
+};
 use std::fmt::Write as _;
 
 /// Exit status of a script that found something stale, and wrote nothing.
@@ -33,12 +37,12 @@ pub struct Text {
 ///
 /// # Errors
 /// Says which value cannot be brought to a host.
-pub fn text(prepared: &Prepared, base: &str, root: bool) -> Result<Text, String> {
+pub fn text(prepared: &Prepared, base: &str, who: &Identity) -> Result<Text, String> {
     let batch = prepared.batch();
-    let placing = Placing::new(batch, prepared.run());
+    let placing = Placing::new(batch, prepared.run(), who);
     let mut body = String::new();
     head(prepared, &mut body);
-    if root {
+    if who.uid == 0 {
         immutable(batch, &mut body)?;
     }
     let uploads = stage(batch, &placing, &mut body)?;
@@ -47,6 +51,9 @@ pub fn text(prepared: &Prepared, base: &str, root: bool) -> Result<Text, String>
     sync(batch, &placing, &mut body)?;
     compare_text::write(batch, &mut body)?;
     body.push_str(&evidence(batch).text("b.")?);
+    if let Some(seconds) = batch.dead_man {
+        dead_man_text::arm(batch, prepared.run(), seconds, &mut body);
+    }
     for (index, folded) in batch.steps.iter().enumerate() {
         act(batch, index, &folded.step, &placing, &mut body)?;
     }
@@ -66,16 +73,36 @@ pub fn evidence(batch: &Batch) -> Reads {
     Reads::new(reads)
 }
 
-/// What is looked at after the acts: each step's own look, and what the tasks ask again.
+/// What is looked at after the acts: each step's own look, and what the tasks ask again. A content that was put is
+/// known here: its digest tells whether it is there, and it does not travel back.
 pub fn looks(batch: &Batch) -> Reads {
-    let own = batch.steps.iter().filter_map(|folded| folded.step.look.as_ref());
-    let reads: Vec<&Read> = own.chain(&batch.verify).collect();
-    Reads::new(reads)
+    let own = batch.steps.iter().filter_map(|folded| folded.step.look.clone());
+    let asked = batch.verify.iter().map(|read| match (read, content_put(batch, read)) {
+        (Read::File { path, .. }, Some(_)) => Read::digest(path),
+        _ => read.clone(),
+    });
+    Reads::new(&own.chain(asked).collect::<Vec<Read>>())
+}
+
+/// The content that a batch puts where a text is read, if nothing later in it touches that.
+pub(super) fn content_put<'b>(batch: &'b Batch, read: &Read) -> Option<&'b Bytes> {
+    let Read::File { path, want: Want::Text } = read else { return None };
+    let mut acts = batch.steps.iter().rev().map(|folded| &folded.step.act).filter(|act| touches(act, read));
+    match acts
+        .find(|act| !matches!(act, Act::Put { image: Image::File { content: Content::Same, .. }, .. }))?
+    {
+        Act::Put { path: at, image: Image::File { content: Content::Bytes(bytes), .. }, .. }
+            if at == path && bytes.as_slice().len() as u64 <= TEXT_LIMIT =>
+        {
+            Some(bytes)
+        }
+        _ => None,
+    }
 }
 
 /// `f SECTION [FILE]` ends the script where nothing was written yet. Shells' builtins call every failed write an "I/O
 /// error": a further write to the file by a program tells the reason.
-fn head(prepared: &Prepared, out: &mut String) {
+pub(super) fn head(prepared: &Prepared, out: &mut String) {
     let (run, number) = (quote(prepared.run()), prepared.batch().number);
     // The next batch's folder too: that saves it a process.
     let next = number + 1;
@@ -184,7 +211,7 @@ fn stage(batch: &Batch, placing: &Placing, out: &mut String) -> Result<Vec<(Host
         }
         meta_text(&temp, meta, plain, &format!("f stage.{index}"), out)?;
         if let Some(command) = validate {
-            let command = command.replace("%s", &temp);
+            let command = word::plain(command).replace("%s", &temp);
             let _ = writeln!(
                 out,
                 "( {command} ) </dev/null 9>&-; _r=$?; s validate.{index} $_r; [ $_r = 0 ] || f stage.{index}"
@@ -261,7 +288,7 @@ pub(super) fn needs_keeping(step: &Step) -> bool {
     matches!(&step.before, Seen::Node(node) if matches!(node.kind, Kind::File | Kind::Link { .. }))
 }
 
-fn sync(batch: &Batch, placing: &Placing, out: &mut String) -> Result<(), String> {
+pub(super) fn sync(batch: &Batch, placing: &Placing, out: &mut String) -> Result<(), String> {
     let mut words = vec!["\"$B/undo.sh\"".to_owned(), "\"$B\"".to_owned()];
     if batch.number == 1 {
         words.extend(["\"$D/undo.sh\"".to_owned(), "\"$D\"".to_owned(), "\"$_b\"".to_owned()]);

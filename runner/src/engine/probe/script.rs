@@ -2,7 +2,7 @@
 //!
 //! Nodes are classed by the shell's own tests, then one `stat`, one `head`, one `sha256sum` and one `grep` answer for
 //! all of them. The order of the reads is the order of the answers, so no name has to be found in the output.
-use crate::transport::shell::word::{literal, quote};
+use crate::transport::shell::word::{literal, plain, quote};
 use modules::programs;
 use modules::vocabulary::{HostPath, Read, Row, TEXT_LIMIT, Want};
 use std::fmt::Write as _;
@@ -42,6 +42,8 @@ impl Reads {
                 Read::Stat(path) => sorted.node(&mut at, path, None),
                 Read::Glob(pattern) => once(&mut sorted.globs, pattern),
                 Read::Ask(row) => once(&mut sorted.asks, row),
+                // These go over sockets, not by the host's shell.
+                Read::Rpc { .. } => {}
             }
         }
         sorted
@@ -217,8 +219,8 @@ fn glob_text(prefix: &str, index: usize, pattern: &str, out: &mut String) -> Res
         out,
         "for _f in {}; do if [ -e \"$_f\" ] || [ -L \"$_f\" ]; then printf '%s\\000' \"$_f\"; fi; done; if [ ! -d {} ] || [ -r {} ]; then s {prefix}g.{index} 0; else s {prefix}g.{index} 13; fi",
         glob_word(pattern)?,
-        quote(folder),
-        quote(folder)
+        quote(&plain(folder)),
+        quote(&plain(folder))
     );
     Ok(())
 }
@@ -229,7 +231,7 @@ fn glob_word(pattern: &str) -> Result<String, String> {
         return Err(format!("`{pattern}` is not a pattern of absolute paths"));
     }
     let mut word = String::new();
-    for letter in pattern.chars() {
+    for letter in plain(pattern).chars() {
         match letter {
             '*' | '?' | '[' | ']' | '!' | '-' | '/' => word.push(letter),
             letter if letter.is_ascii_alphanumeric() || "._:@,+".contains(letter) => word.push(letter),

@@ -4,12 +4,13 @@ use super::{Applied, HostError, HostRun};
 use crate::engine::batch::{Batch, BatchReport, Verdict};
 use crate::engine::carrier::Carrier;
 use crate::engine::next::Group;
+use crate::engine::rpc::parts;
 use crate::engine::target::Target;
 use crate::engine::undo::Past;
 use crate::engine::walk::{Planned, Ran, What};
 use crate::journal::{HostEnd, Journal, JournalError, Record};
 use crate::report::event::Event;
-use modules::fold::fold;
+use modules::fold::{Folded, fold};
 use modules::vocabulary::{Act, Activation, Change, Goal, Output, Read, TaskId, touches};
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,50 +36,94 @@ impl HostRun {
                 return self.broken(journal, &HostError::Unreachable(error), false).await.map(Err);
             }
         };
-        let batch = self.batch(&group);
+        let batches = self.batches(&group);
         self.record_host(journal, &group.target, &carrier).await?;
-        let report = if batch.steps.is_empty() {
-            BatchReport::default()
-        } else {
-            match self.send(journal, planned, &group, &carrier, batch.clone()).await? {
-                Ok(report) => report,
-                Err(end) => return Ok(Err(end)),
+        let mut done: Vec<(Batch, BatchReport)> = Vec::new();
+        let mut go_on = true;
+        for batch in batches {
+            if !go_on || batch.steps.is_empty() {
+                done.push((batch, BatchReport::default()));
+                continue;
             }
-        };
+            let batch = Batch { number: self.number(&group.target.host), ..batch };
+            let report = match self.send(journal, planned, &group, &carrier, batch.clone()).await? {
+                Ok(report) => report,
+                Err(end) => return self.cut_short(journal, &group.target, &done, end).await.map(Err),
+            };
+            go_on = (0..batch.steps.len()).all(|index| report.verdict(&batch, index) == Verdict::Proven);
+            if !report.nothing_was_written() {
+                self.absorb(&batch);
+            }
+            self.learn(&group.target, &batch, &report);
+            done.push((batch, report));
+        }
         let late = self.await_goal(&group).await;
-        if !report.nothing_was_written() {
-            self.absorb(&batch);
+        if done.iter().all(|(_, report)| !report.nothing_was_written()) {
             self.owed.extend(group.owed.iter().cloned());
             for activation in &group.owed {
                 journal
                     .note(Record::Owed { host: self.state.name.clone(), activation: activation.clone() })?;
             }
         }
-        self.learn(&group.target, &batch, &report);
-        let keys = self.results(planned, &group, &batch, &report, late);
-        let past = Past { batch, report: Some(report), ..Past::default() };
-        self.past.entry(group.target.clone()).or_default().push(past.clone());
+        let keys = self.results(planned, &group, &done, late);
+        let past: Vec<Past> = done
+            .into_iter()
+            .map(|(batch, report)| Past { batch, report: Some(report), ..Past::default() })
+            .collect();
+        self.past.entry(group.target.clone()).or_default().extend(past.iter().cloned());
         Ok(Ok(Applied { target: group.target, past, keys }))
     }
 
-    fn batch(&mut self, group: &Group) -> Batch {
-        let steps = fold(group.steps.clone());
-        let host = group.target.host.clone();
-        let acts: Vec<&Act> = steps.iter().map(|folded| &folded.step.act).collect();
-        let verify = self.touched(&group.target, &acts);
-        Batch {
-            number: self.number(&host),
-            host,
-            acting: group.target.user.clone(),
-            activations: group.activations.clone(),
-            steps,
-            verify,
-            last: group.last,
-            undo: false,
-            undoes: Vec::new(),
-            timeout: group.timeout,
-            cluster: group.cluster.clone(),
+    /// A later part of a group could not be written at all: the earlier parts go back.
+    async fn cut_short(
+        &mut self,
+        journal: &Journal,
+        target: &Target,
+        done: &[(Batch, BatchReport)],
+        end: HostEnd,
+    ) -> Result<HostEnd, JournalError> {
+        let past: Vec<Past> = done
+            .iter()
+            .filter(|(batch, _)| !batch.steps.is_empty())
+            .map(|(batch, report)| Past {
+                batch: batch.clone(),
+                report: Some(report.clone()),
+                ..Past::default()
+            })
+            .collect();
+        if past.is_empty() {
+            return Ok(end);
         }
+        match self.undo(journal, target, &past).await? {
+            HostEnd::FailedHalf => Ok(HostEnd::FailedHalf),
+            _ => Ok(end),
+        }
+    }
+
+    /// A group's steps as batches: each goes one way, by the host's shell or over a socket.
+    fn batches(&self, group: &Group) -> Vec<Batch> {
+        let parts = parts(fold(group.steps.clone()));
+        let last = parts.len() - 1;
+        let batch = |(index, steps): (usize, Vec<Folded>)| {
+            let acts: Vec<&Act> = steps.iter().map(|folded| &folded.step.act).collect();
+            let verify = self.touched(&group.target, &acts);
+            Batch {
+                number: 0,
+                host: group.target.host.clone(),
+                acting: group.target.user.clone(),
+                activations: if index == 0 { group.activations.clone() } else { Vec::new() },
+                steps,
+                verify,
+                // Whether it stays is decided after it: the mark of an open run does not go with it.
+                last: group.last && index == last && group.dead_man.is_none(),
+                undo: false,
+                undoes: Vec::new(),
+                timeout: group.timeout,
+                dead_man: group.dead_man,
+                cluster: group.cluster.clone(),
+            }
+        };
+        parts.into_iter().enumerate().map(batch).collect()
     }
 
     /// Prepares and sends a batch that has steps.
@@ -100,11 +145,13 @@ impl HostRun {
         let (host, number) = (batch.host.clone(), batch.number);
         let prepared = journal.prepare(batch.clone(), tasks).await?;
         let newly = self.marked.insert(group.target.clone());
-        let boots = matches!(group.wait.as_ref().map(|wait| &wait.goal), Some(Goal::Boot { .. }));
-        let carried = if boots {
-            self.boot(&group.target, carrier, prepared, &who, group.wait.as_ref()).await
-        } else {
-            carrier.carry_out(prepared, &who).await.map_err(HostError::Carrier)
+        let boot = group.wait.as_ref().filter(|wait| matches!(wait.goal, Goal::Boot { .. }));
+        let carried = match (boot, batch.dead_man) {
+            (Some(wait), _) => self.boot(journal, &group.target, carrier, (prepared, wait), &who).await,
+            (None, Some(seconds)) => {
+                self.watched(journal, &group.target, carrier, prepared, &who, seconds).await?
+            }
+            (None, None) => carrier.carry_out(prepared, &who).await.map_err(HostError::Carrier),
         };
         let report = match carried {
             Ok(report) => report,
@@ -200,13 +247,12 @@ impl HostRun {
         }
     }
 
-    /// What came of each task of a batch.
-    pub(super) fn results(
+    /// What came of each task of a group.
+    fn results(
         &mut self,
         planned: &[Planned],
         group: &Group,
-        batch: &Batch,
-        report: &BatchReport,
+        done: &[(Batch, BatchReport)],
         late: Option<String>,
     ) -> Vec<String> {
         let mut keys = Vec::new();
@@ -217,27 +263,29 @@ impl HostRun {
             let is_last = Some(member) == group.members.last();
             let mut error = late.clone().filter(|_| is_last);
             let mut reached = true;
-            for (index, folded) in batch.steps.iter().enumerate() {
-                if !folded.tasks.contains(&order) {
-                    continue;
-                }
-                match report.verdict(batch, index) {
-                    _ if report.unstaged_step == Some(index) => error = error.or(report.unstaged.clone()),
-                    Verdict::Proven => {}
-                    Verdict::NotReached => reached = false,
-                    Verdict::Failed(words) => error = error.or(Some(words)),
+            for (batch, report) in done {
+                for (index, folded) in batch.steps.iter().enumerate() {
+                    if !folded.tasks.contains(&order) {
+                        continue;
+                    }
+                    match report.verdict(batch, index) {
+                        _ if report.unstaged_step == Some(index) => error = error.or(report.unstaged.clone()),
+                        Verdict::Proven => {}
+                        Verdict::NotReached => reached = false,
+                        Verdict::Failed(words) => error = error.or(Some(words)),
+                    }
                 }
             }
             if !reached && error.is_none() {
                 continue;
             }
-            let answer = change.answer.and_then(|at| answer(change, at, batch, report));
+            let answer = change.answer.and_then(|at| answer(change, at, done));
             if answer.is_some() {
                 // A program's status is judged by the task's conditions.
                 error = error.filter(|_| answer.as_ref().is_some_and(|answer| answer.status == 0));
             }
             let tries = self.state.ran.get(&task.key).map_or(0, |ran| ran.tries) + 1;
-            let changed = !change.steps.is_empty();
+            let changed = change.is_felt();
             let (result, secret) = (change.result.clone(), task.secret);
             let claims = change.steps.iter().map(|step| step.claim.clone()).collect();
             let ran = Ran { result, answer, changed, error, tries, secret, claims, ..Ran::default() };
@@ -249,8 +297,10 @@ impl HostRun {
 }
 
 /// The answer of the step that a change takes its result from.
-fn answer(change: &Change, at: usize, batch: &Batch, report: &BatchReport) -> Option<Output> {
+fn answer(change: &Change, at: usize, done: &[(Batch, BatchReport)]) -> Option<Output> {
     let act = &change.steps.get(at)?.act;
-    let index = batch.steps.iter().position(|folded| folded.step.act == *act)?;
+    let (index, report) = done.iter().find_map(|(batch, report)| {
+        Some((batch.steps.iter().position(|folded| folded.step.act == *act)?, report))
+    })?;
     report.acts.get(index)?.as_ref().map(|done| done.output.clone())
 }

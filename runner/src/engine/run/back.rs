@@ -35,12 +35,15 @@ impl HostRun {
                 modules::vocabulary::Back::None { .. } | modules::vocabulary::Back::Nothing
             )
         };
-        if handled && !past.batch.steps.iter().any(goes_back) {
+        if handled && !past.iter().flat_map(|past| &past.batch.steps).any(goes_back) {
             return Ok(HostEnd::Failed);
         }
-        let end = self.undo(journal, &target, std::slice::from_ref(&past)).await?;
+        let end = self.undo(journal, &target, &past).await?;
+        if end == HostEnd::Failed {
+            past.iter().for_each(|past| self.forget_guests(&past.batch));
+        }
         if let Some(all) = self.past.get_mut(&target) {
-            all.retain(|other| other.batch.number != past.batch.number);
+            all.retain(|other| past.iter().all(|past| past.batch.number != other.batch.number));
         }
         Ok(end)
     }
@@ -102,6 +105,9 @@ impl HostRun {
         let problem = error.diagnostic(&self.state.name);
         self.trouble(None, problem);
         self.links.forget(&self.state.name).await;
+        if matches!(error, HostError::Lost(_)) {
+            return Ok(HostEnd::Lost);
+        }
         if !acted && error.is_unreachable() && self.past.values().all(Vec::is_empty) {
             return Ok(HostEnd::Unreachable);
         }

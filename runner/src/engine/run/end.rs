@@ -22,6 +22,9 @@ impl HostRun {
         if end == HostEnd::Proven && !self.restarts(journal).await? {
             end = HostEnd::Failed;
         }
+        if end == HostEnd::Proven && !self.cycles(journal).await? {
+            end = HostEnd::Failed;
+        }
         if end == HostEnd::Proven && self.past.values().any(|past| !past.is_empty()) && !self.proven().await {
             end = HostEnd::Failed;
         }
@@ -36,9 +39,22 @@ impl HostRun {
         Ok(end)
     }
 
+    /// Tells that the host's part does not begin.
+    pub fn stays_out(&self, end: HostEnd) {
+        let (host, counts) = (self.state.name.clone(), self.counts);
+        self.tell(Event::HostEnded {
+            host,
+            end,
+            counts,
+            tally: None,
+            owed: Vec::new(),
+            not_live: Vec::new(),
+        });
+    }
+
     /// A part that ended in order leaves no mark of an open run, whichever batch was its last.
     async fn unmark(&mut self, journal: &Journal, end: HostEnd) {
-        if matches!(end, HostEnd::FailedHalf | HostEnd::Unreachable) {
+        if matches!(end, HostEnd::FailedHalf | HostEnd::Unreachable | HostEnd::Lost) {
             return;
         }
         for target in std::mem::take(&mut self.marked) {
@@ -115,6 +131,7 @@ impl HostRun {
             undo: false,
             undoes: Vec::new(),
             timeout: None,
+            dead_man: None,
             cluster: None,
         };
         let who = self.state.known.get(&target).and_then(|known| known.who.clone()).unwrap_or_default();
@@ -169,7 +186,7 @@ pub fn activation_words(activation: &Activation) -> String {
         Activation::DaemonReload => "systemctl daemon-reload".to_owned(),
         Activation::Regenerate(row) | Activation::Reload(row) => row.name.clone(),
         Activation::Restart(unit) => format!("restart of {unit}"),
-        Activation::GuestCycle(uuid) => format!("power cycle of guest {uuid}"),
+        Activation::GuestCycle(cycle) => format!("power cycle of guest {} ({})", cycle.name, cycle.uuid),
         Activation::Reboot => "reboot".to_owned(),
     }
 }

@@ -1,10 +1,16 @@
 //! A run on one host: look, walk, act, look again, until nothing is left to do; on failure take the batch back.
 mod act;
 mod back;
+mod boot;
+mod consent;
+mod dead_man;
 mod end;
+mod guests;
 mod waiting;
 
 pub(in crate::engine) use back::unwritten;
+pub use boot::Road;
+pub use consent::Consent;
 pub use end::activation_words;
 
 use super::carrier::CarrierError;
@@ -36,8 +42,28 @@ pub enum HostError {
     Unreachable(Unreachable),
     /// It was reached and does not answer as it should.
     Carrier(CarrierError),
+    /// A batch cut the link, and the host took it back by itself.
+    CutOff {
+        /// How long it waited.
+        seconds: u32,
+        /// Whether all of it went back.
+        whole: bool,
+        /// What the way back said.
+        said: String,
+        /// How it stands now, in words.
+        standing: String,
+    },
+    /// A batch that may cut the link was sent, and the host was not reached again.
+    Unconfirmed {
+        /// How long it waits.
+        seconds: u32,
+        /// The last reason.
+        last: String,
+    },
     /// The plan is not complete after many looks.
     Unsettled,
+    /// It was booted and did not come back.
+    Lost(String),
     /// The journal cannot be written: the run must stop.
     Journal(JournalError),
 }
@@ -53,10 +79,30 @@ impl HostError {
                     .help("wait until that has ended, then start again; nothing was written here")
             }
             Self::Carrier(error) => Diagnostic::error(format!("{host}: {error}"), None),
+            Self::CutOff { seconds, whole, said, standing } => {
+                let how =
+                    if *whole { "took it back by itself" } else { "took it back by itself, but not wholly" };
+                let words = format!(
+                    "{host}: the change cut the link: nobody could confirm it within {seconds} s, and the host {how}"
+                );
+                let problem = Diagnostic::error(words, None).note(standing.clone());
+                let problem =
+                    if said.trim().is_empty() { problem } else { problem.note(said.trim().to_owned()) };
+                problem.help("reach the host by another way before this is tried again, or leave it out")
+            }
+            Self::Unconfirmed { seconds, last } => Diagnostic::error(
+                format!("{host} cannot be reached any more since a change that may cut the link: {last}"),
+                None,
+            )
+            .note(format!("it takes the change back by itself {seconds} s after it was made, if it runs"))
+            .help("once it can be reached, by its console if need be: `tunerun resume last`"),
             Self::Unsettled => {
                 Diagnostic::error(format!("{host}: the plan is not settled after {ROUNDS} looks"), None)
                     .help("a module that asks for ever new reads is at fault; please report it")
             }
+            Self::Lost(why) => Diagnostic::error(format!("{host} is lost: {why}"), None)
+                .note("nothing more is done there; a kernel line on trial is not the default, the next boot is the old one")
+                .help("look at its console, power it off and on; when it answers again, `tunerun resume` or `tunerun undo` the run"),
             Self::Journal(error) => Diagnostic::error(error.to_string(), None)
                 .help("free space or mend the folder, then `tunerun resume` or `tunerun undo` the run"),
         }
@@ -89,6 +135,8 @@ pub struct HostRun {
     pub refused: Option<HostEnd>,
     /// What judges each task of a batch before the batch is prepared.
     pub review: Option<Review>,
+    /// What a person has agreed to.
+    pub consent: Consent,
     /// Who held its lock when it was first looked at.
     pub held: Option<String>,
     /// Where the mark of an open run stands.
@@ -106,7 +154,7 @@ pub struct HostRun {
 /// What an applied batch was, until the next walk judges it.
 struct Applied {
     target: Target,
-    past: Past,
+    past: Vec<Past>,
     keys: Vec<String>,
 }
 
@@ -122,6 +170,7 @@ impl HostRun {
             open_runs: BTreeSet::new(),
             refused: None,
             review: None,
+            consent: Consent::default(),
             held: None,
             marked: BTreeSet::new(),
             counts: Counts::default(),
@@ -211,6 +260,7 @@ impl HostRun {
         if !own && let Some(shared) = self.scene.known(target) {
             let known = self.state.known.entry(target.clone()).or_default();
             known.who = known.who.take().or(shared.who);
+            known.machine = known.machine.take().or(shared.machine);
             known.learn(shared.seen.iter().map(|(read, seen)| (read.clone(), seen.clone())));
             reads.retain(|read| !known.seen.contains_key(read));
             if reads.is_empty() {
@@ -228,6 +278,7 @@ impl HostRun {
         }
         let (greeting, seen) = carrier.greet(&reads).await.map_err(HostError::Carrier)?;
         known.who = Some(greeting.who);
+        known.machine = greeting.machine;
         known.learn(seen);
         self.publish(target);
         self.greeted = true;
@@ -306,6 +357,13 @@ impl HostRun {
                         return Ok(Some(HostEnd::Failed));
                     }
                 }
+                Next::Again { at } => {
+                    self.freeze(&walked.planned[..at]);
+                    self.tell_rest(&walked.planned, at);
+                    if let Err(error) = self.look_again(&walked.planned[at]).await {
+                        return self.broken(journal, &error, false).await.map(Some);
+                    }
+                }
                 Next::Pause { at, seconds, prompt } => {
                     self.tell_rest(&walked.planned, at);
                     let task = &walked.planned[at];
@@ -325,6 +383,10 @@ impl HostRun {
                     if !self.in_step(first).await {
                         self.tell_rest(&walked.planned, group.members[0]);
                         return Ok(Some(HostEnd::Skipped));
+                    }
+                    if !self.consents(&walked.planned, &group.members).await {
+                        self.tell_rest(&walked.planned, group.members[0]);
+                        return Ok(Some(HostEnd::Declined));
                     }
                     self.freeze(&walked.planned[..group.end]);
                     self.tell_rest(&walked.planned, group.members[0]);

@@ -1,18 +1,12 @@
-//! Waiting: for a time, a person, another host, a goal, a boot.
+//! Waiting: for a time, a person, another host, a goal.
 use super::{HostError, HostRun, Judged};
 use crate::diagnostic::Diagnostic;
-use crate::engine::batch::{ActDone, BatchReport, Prepared};
-use crate::engine::carrier::{Carrier, CarrierError};
 use crate::engine::next::{Group, Next, next};
-use crate::engine::target::{Known, Target};
+use crate::engine::target::{Acting, Known, Target};
 use crate::engine::walk::{Planned, Ran};
-use crate::transport::LinkErrorKind;
-use modules::vocabulary::{Bytes, Goal, HostPath, Identity, Output, Read, Seen, Wait};
+use modules::vocabulary::{Goal, Wait};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// What is another one after each boot (random(4)).
-const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// How long a host waits for others while none of them acts.
 const IDLE: Duration = Duration::from_secs(20);
@@ -46,6 +40,32 @@ impl HostRun {
         let verdict = Some(Judged { result: result.clone(), changed: false, failed: false });
         self.state.ran.insert(task.key.clone(), Ran { result, verdict, ..Ran::default() });
         true
+    }
+
+    /// Looks anew at what a task with `until` looks at, after its delay.
+    pub(super) async fn look_again(&mut self, task: &Planned) -> Result<(), HostError> {
+        let scene = Arc::clone(&self.scene);
+        let _acts = scene.acts();
+        if let Some(delay) = task.delay {
+            tokio::time::sleep(Duration::from_secs_f64(delay.clamp(0.0, 86_400.0))).await;
+        }
+        let reads = task.again.clone().unwrap_or_default();
+        if !reads.is_empty() {
+            let links = Arc::clone(&self.links);
+            let _permit = links.permit().await;
+            let carrier =
+                self.links.carrier(&self.scene, &task.target).await.map_err(HostError::Unreachable)?;
+            let seen = carrier.look(&reads).await.map_err(HostError::Carrier)?;
+            let known = self.state.known.entry(task.target.clone()).or_default();
+            known.learn(seen);
+            if task.target.user == Acting::Login {
+                self.scene.tell_known(&task.target, known);
+            }
+        }
+        let ran = self.state.ran.entry(task.key.clone()).or_default();
+        ran.tries += 1;
+        ran.looked = true;
+        Ok(())
     }
 
     /// A task waits for another host's `run_once` result or variable, as long as some host acts.
@@ -134,80 +154,5 @@ impl HostRun {
         }
         let facts = self.state.known.get(target).map(Known::facts).unwrap_or_default();
         wait.goal.is_met(&facts).map_err(|stop| format!("{stop:?}"))
-    }
-
-    /// Boots a host: the batch's link breaks, and the evidence is another boot id over a new connection.
-    pub(super) async fn boot(
-        &mut self,
-        target: &Target,
-        carrier: &Carrier,
-        prepared: Prepared,
-        who: &Identity,
-        wait: Option<&Wait>,
-    ) -> Result<BatchReport, HostError> {
-        let Some(wait) = wait else {
-            return carrier.carry_out(prepared, who).await.map_err(HostError::Carrier);
-        };
-        let look = HostPath::new(BOOT_ID)
-            .map(|path| Read::text(&path))
-            .map_err(|why| HostError::Carrier(CarrierError::Value(why)))?;
-        let before = self.state.known.get(target).and_then(|known| known.seen.get(&look).cloned());
-        let steps = prepared.batch().steps.len();
-        tokio::time::sleep(seconds(wait.delay)).await;
-        match carrier.carry_out(prepared, who).await {
-            Ok(report) if report.nothing_was_written() => return Ok(report),
-            // Where the call itself failed there is no boot to wait for.
-            Ok(report) if report.acts.iter().flatten().any(|act| act.output.status != 0) => {
-                return Ok(report);
-            }
-            Ok(_) => {}
-            Err(CarrierError::Link(error))
-                if matches!(*error.kind, LinkErrorKind::Closed(_) | LinkErrorKind::Channel(_)) => {}
-            Err(error) => return Err(HostError::Carrier(error)),
-        }
-        let goal = wait.goal.reads();
-        let until = Instant::now() + seconds(wait.timeout);
-        let mut last = "it has not gone down".to_owned();
-        while Instant::now() < until {
-            self.links.forget(&target.host).await;
-            match self.looked_at_boot(target, &look, &goal).await {
-                Ok(seen) if before.as_ref() != seen.get(&look) => {
-                    let facts = modules::vocabulary::Facts::new(Arc::new(seen.clone()), who.clone());
-                    if wait.goal.is_met(&facts) == Ok(true) {
-                        tokio::time::sleep(seconds(wait.settle)).await;
-                        return Ok(booted(steps, &look, before, seen.get(&look).cloned()));
-                    }
-                    last = "it is up, and the test command does not end well yet".to_owned();
-                }
-                Ok(_) => last = "its boot id is still the old one".to_owned(),
-                Err(error) => last = error.diagnostic(&target.host).message,
-            }
-            tokio::time::sleep(seconds(wait.sleep.max(1))).await;
-        }
-        let words = format!("{} did not come back within {} s: {last}", target.host, wait.timeout);
-        Err(HostError::Carrier(CarrierError::Answer(words)))
-    }
-
-    async fn looked_at_boot(
-        &self,
-        target: &Target,
-        look: &Read,
-        goal: &[Read],
-    ) -> Result<std::collections::BTreeMap<Read, Seen>, HostError> {
-        let carrier = self.links.carrier(&self.scene, target).await.map_err(HostError::Unreachable)?;
-        let mut reads = vec![look.clone()];
-        reads.extend(goal.iter().cloned());
-        carrier.look(&reads).await.map_err(HostError::Carrier)
-    }
-}
-
-/// The report of a boot that was seen.
-fn booted(steps: usize, look: &Read, before: Option<Seen>, after: Option<Seen>) -> BatchReport {
-    let output = Output { status: 0, stdout: Bytes::default(), stderr: Bytes::default() };
-    BatchReport {
-        acts: vec![Some(ActDone { output }); steps],
-        evidence: before.map(|before| (look.clone(), before)).into_iter().collect(),
-        seen: after.map(|after| (look.clone(), after)).into_iter().collect(),
-        ..BatchReport::default()
     }
 }

@@ -4,6 +4,7 @@ use super::items::Walker;
 use super::setting::Unknown;
 use crate::diagnostic::Diagnostic;
 use crate::engine::target::{Acting, Target};
+use crate::template::Vars as _;
 
 impl Walker<'_> {
     /// Whom the task acts on, and as whom.
@@ -40,6 +41,7 @@ impl Walker<'_> {
         let scope = self.scope(Some(task), frame.locals.clone());
         let settings = &task.settings;
         let var = |name: &str| -> Option<String> {
+            scope.get(name)?;
             let rendered =
                 scope.templates().value(&format!("{{{{ {name} | default('') }}}}"), &scope).ok()?;
             super::setting::text_of(&rendered.value).filter(|text| !text.is_empty())

@@ -2,17 +2,22 @@
 use super::decide::result_of;
 use super::instance::{Frame, Inst};
 use super::items::Walker;
-use super::outcome::{Ran, What};
+use super::outcome::{Ran, Verdict, What};
 use super::setting::parts;
 use crate::diagnostic::Diagnostic;
 use crate::playbook::Task;
 use crate::template::{Json, Var, late};
-use modules::vocabulary::{Back, Change, Facts, RiskName, TaskId};
+use modules::vocabulary::{Back, Change, DeadMan, Facts, Read, RiskName, TaskId};
 use serde_json::{Map, json};
 
 impl Walker<'_> {
     /// A change that the module asks for.
-    pub(super) fn changed(&mut self, frame: Frame<'_>, mut change: Change, tries: u32) -> Inst {
+    pub(super) fn changed(
+        &mut self,
+        frame: Frame<'_>,
+        mut change: Change,
+        (tries, again): (u32, Option<Vec<Read>>),
+    ) -> Inst {
         if never_changes(frame.task) {
             // Its author says that it changes nothing: there is nothing to take back.
             for step in change.steps.iter_mut().filter(|step| step.look.is_none()) {
@@ -24,11 +29,15 @@ impl Walker<'_> {
             let (host, title) = (frame.target.host.clone(), frame.task.title());
             self.out.tell(&host, &title, frame.secret, std::mem::take(&mut change.evidence));
         }
+        let change = match self.on_trial(&frame, change) {
+            Ok(change) => change,
+            Err(inst) => return *inst,
+        };
         if let Some(problem) = self.unaccepted(&frame, &change) {
             return self.failed(&frame, problem);
         }
         if change.is_empty() && change.wait.is_none() {
-            return self.unchanged(frame, change);
+            return self.unchanged(frame, change, (tries, again));
         }
         match self
             .scope(Some(frame.task), frame.locals.clone())
@@ -41,6 +50,7 @@ impl Walker<'_> {
         if let Some(row) = self.probe(&frame, &change) {
             return self.probed(frame, row, &change);
         }
+        let change = watched(frame.task, change);
         self.changes = true;
         let order = TaskId(self.order);
         for facts in self.facts.values_mut() {
@@ -51,7 +61,7 @@ impl Walker<'_> {
             facts.plan(order, change.steps.iter().cloned());
             facts
         });
-        let mut result = result_of(&change.result, !change.steps.is_empty(), false);
+        let mut result = result_of(&change.result, change.is_felt(), false);
         if change.answer.is_some() {
             let mark = late(&format!("`{}`", frame.task.title()));
             for name in ["rc", "stdout", "stderr", "stdout_lines", "stderr_lines", "failed"] {
@@ -64,12 +74,16 @@ impl Walker<'_> {
             || change.wait.is_some();
         let delay = if tries == 0 { None } else { self.delay(&frame) };
         let timeout = frame.task.settings.timeout.as_ref().and_then(|timeout| timeout.fixed().copied());
+        let tries_a_line = change.wait.as_ref().is_some_and(|wait| wait.goal.is_trial());
         self.planned_in(&frame, What::Change(Box::new(change)));
         if let Some(planned) = self.out.planned.last_mut() {
             planned.ends_batch = decides;
             planned.delay = delay;
             planned.timeout =
                 timeout.and_then(|seconds| u64::try_from(seconds).ok()).filter(|seconds| *seconds > 0);
+        }
+        if tries_a_line {
+            self.after_trial(&frame, &frame.target);
         }
         Inst { secret: frame.secret, changed, ..Inst::pending(Json::Object(result)) }
     }
@@ -80,7 +94,7 @@ impl Walker<'_> {
             let (key, label, target) = (frame.key.clone(), frame.label.clone(), frame.target.clone());
             return self.skipped(frame.task, &key, label, &target, "`check_mode: true`".to_owned());
         }
-        let result = Json::Object(result_of(&change.result, !change.steps.is_empty(), false));
+        let result = Json::Object(result_of(&change.result, change.is_felt(), false));
         let mut notes = change.notes;
         notes.push("would change; `check_mode: true` keeps it as it is".to_owned());
         self.planned_in(&frame, What::Same { result: result.clone(), notes });
@@ -100,7 +114,7 @@ impl Walker<'_> {
         result: &mut Map<String, Json>,
         change: &Change,
     ) -> Option<bool> {
-        let changes = !change.steps.is_empty();
+        let changes = change.is_felt();
         if frame.task.changed_when.is_empty() {
             return Some(changes);
         }
@@ -121,16 +135,33 @@ impl Walker<'_> {
     }
 
     /// Nothing is to be done: the conditions are asked all the same.
-    pub(super) fn unchanged(&mut self, frame: Frame<'_>, change: Change) -> Inst {
-        let ran = Ran { result: change.result.clone(), ..Ran::default() };
+    pub(super) fn unchanged(
+        &mut self,
+        frame: Frame<'_>,
+        change: Change,
+        (tries, again): (u32, Option<Vec<Read>>),
+    ) -> Inst {
+        let counted = if again.is_some() { tries.max(1) } else { 0 };
+        let ran =
+            Ran { result: change.result.clone(), tries: counted, secret: frame.secret, ..Ran::default() };
         let verdict = {
             let mut scope = self.scope(Some(frame.task), frame.locals.clone());
             scope.verdict(frame.task, &ran)
         };
         match verdict {
             Err(unknown) => self.unknown_in(&frame, unknown),
-            Ok(verdict) if verdict.failed => self.failed_by(&frame, verdict, None),
             Ok(verdict) => {
+                let goal = again.and_then(|again| self.goal(&frame, &ran, &verdict, (tries, again)));
+                goal.unwrap_or_else(|| self.same(frame, change, verdict))
+            }
+        }
+    }
+
+    /// What is as it should be, and how the conditions judge that.
+    fn same(&mut self, frame: Frame<'_>, change: Change, verdict: Verdict) -> Inst {
+        match verdict {
+            verdict if verdict.failed => self.failed_by(&frame, verdict, None),
+            verdict => {
                 let result = verdict.result.clone();
                 self.planned_in(&frame, What::Same { result, notes: change.notes });
                 Inst { secret: frame.secret, ..Inst::known(verdict.result, verdict.changed) }
@@ -153,6 +184,18 @@ impl Walker<'_> {
                 .note(risk.name.meaning()),
         )
     }
+}
+
+/// The change with the dead man that the task's author asks for. One that the module armed keeps its reason.
+fn watched(task: &Task, mut change: Change) -> Change {
+    let asked = task.settings.dead_man.as_ref().and_then(|seconds| seconds.fixed().copied());
+    let Some(seconds) = asked.and_then(|seconds| u32::try_from(seconds).ok()) else { return change };
+    match change.dead_man.as_ref().map(|armed| armed.why.clone()) {
+        Some(why) => DeadMan::arm(&mut change, seconds, why),
+        None if !change.steps.is_empty() => DeadMan::arm(&mut change, seconds, "the task says so"),
+        None => {}
+    }
+    change
 }
 
 /// Whether a task's author says that it never changes anything.

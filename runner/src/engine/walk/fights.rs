@@ -6,15 +6,33 @@ use crate::diagnostic::Diagnostic;
 use crate::engine::target::Target;
 use crate::source::Span;
 use modules::Planner;
-use modules::vocabulary::{Claim, Facts, Match, Step, Stop, TaskId};
+use modules::vocabulary::{Claim, Facts, Step, Stop, TaskId};
+use std::sync::Arc;
 
 /// Modules that Ansible does not have: with them a fight is an error, under Ansible's names a note.
-const OWN: [&str; 7] =
-    ["ceph_config", "hugepages", "kernel_args", "manual", "package_hold", "sysfs", "systemd_unit"];
+const OWN: [&str; 17] = [
+    "ceph_config",
+    "ceph_msgr_mode",
+    "hugepages",
+    "io_scheduler",
+    "kernel_args",
+    "libvirt_domain",
+    "lvm_conf",
+    "lvm_lv",
+    "lvm_pv",
+    "lvm_thin_pool",
+    "lvm_vg",
+    "manual",
+    "package_hold",
+    "qemu_args",
+    "read_ahead",
+    "sysfs",
+    "systemd_unit",
+];
 
 /// A task that asked for a state.
 pub(super) struct Kept {
-    planner: Box<dyn Planner>,
+    planner: Arc<dyn Planner>,
     target: Target,
     order: u32,
     title: String,
@@ -26,7 +44,7 @@ pub(super) struct Kept {
 
 impl Walker<'_> {
     /// Keeps a task to ask it again. `claims` are the things that it has changed, where it has.
-    pub(super) fn keep(&mut self, frame: &Frame<'_>, planner: Box<dyn Planner>, claims: Vec<Claim>) {
+    pub(super) fn keep(&mut self, frame: &Frame<'_>, planner: Arc<dyn Planner>, claims: Vec<Claim>) {
         let (target, module) = (frame.target.clone(), frame.task.action.module.clone());
         let (title, span) = (frame.task.title(), frame.task.action.span.clone());
         let order = self.order;
@@ -128,9 +146,9 @@ impl Walker<'_> {
     }
 }
 
-/// Whether a step asks for a state that can be seen again.
+/// Whether a step asks for a state that can be seen again; a boot or a restart asks for one more each time.
 fn is_state(step: &Step) -> bool {
-    step.look.is_some() && step.after != Match::Any
+    !step.is_act()
 }
 
 fn touches(other: &Step, step: &Step) -> bool {

@@ -69,6 +69,9 @@ impl Scene {
     pub fn batches(&self, play: usize) -> Vec<Vec<HostId>> {
         let chosen = self.chosen();
         let members = chosen.get(play).map_or(&[][..], Vec::as_slice);
+        if self.step {
+            return members.iter().map(|host| vec![*host]).collect();
+        }
         let Some(play) = self.playbook.plays.get(play).filter(|play| !play.serial.is_empty()) else {
             return vec![members.to_vec()];
         };
@@ -141,8 +144,12 @@ impl Scene {
 
     /// Whether so many hosts of a batch have failed that the others stop.
     pub fn is_lost(&self, play: usize, batch: &[HostId]) -> bool {
-        let failed = self.failed_of(batch);
-        let most = self.bears(play).unwrap_or(100.0);
+        let (failed, bears) = (self.failed_of(batch), self.bears(play));
+        if self.step && bears.is_none() {
+            // Each host is a batch of its own only since each is asked for.
+            return false;
+        }
+        let most = bears.unwrap_or(100.0);
         failed > 0 && (failed as f64 * 100.0 > most * batch.len() as f64 || failed == batch.len())
     }
 

@@ -186,8 +186,7 @@ impl super::scene::Scene {
 
     /// A file's text, and whether it was encrypted as a whole.
     fn plain(&self, path: &str) -> Result<(String, bool), String> {
-        use crate::playbook::Files as _;
-        let text = crate::playbook::Disk.read(path).map_err(|why| format!("{path} cannot be read: {why}"))?;
+        let text = self.loader.files().read(path).map_err(|why| format!("{path} cannot be read: {why}"))?;
         if !crate::vault::is_vault(&text) {
             return Ok((text, false));
         }

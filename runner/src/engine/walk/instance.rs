@@ -191,6 +191,7 @@ impl Walker<'_> {
 
     pub(super) fn late(&mut self, frame: &Frame<'_>, on: &str) -> Inst {
         self.changes = true;
+        self.hold_for(frame.task, &frame.target);
         self.planned_in(frame, What::Late { on: on.to_owned() });
         Inst::pending(late(&format!("`{}`", frame.task.title())))
     }
@@ -258,13 +259,14 @@ impl Walker<'_> {
         };
         match planned {
             Ok(change) => {
+                let again = self.looks(&frame, &*called.planner, &change);
                 if let Some(inst) = self.divided(&frame, &change) {
                     return inst;
                 }
                 if change.answer.is_none() && change.wait.is_none() {
                     self.keep(&frame, called.planner, Vec::new());
                 }
-                self.changed(frame, change, tries)
+                self.changed(frame, change, (tries, again))
             }
             Err(Stop::Unread(reads)) => {
                 self.out.want(&frame.target.clone(), reads);
@@ -348,9 +350,11 @@ impl Walker<'_> {
             fence: self.fence,
             ends_batch: false,
             delay: None,
+            again: None,
             secret,
             timeout: None,
             failure: None,
+            held: false,
             what,
         };
         self.order += 1;

@@ -96,6 +96,7 @@ pub fn walk(scene: &Scene, state: &mut HostState, last: usize) -> Walked {
         }
         walker.fence += 1;
     }
+    walker.hold_for_plays(last);
     walker.ask_again();
     scene.publish(&walker.state.name, walker.live.made);
     walker.out

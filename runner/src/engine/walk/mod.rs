@@ -19,10 +19,12 @@ mod loops;
 mod outcome;
 mod probe;
 mod replay;
+mod retrying;
 mod scene;
 mod scope;
 mod setting;
 mod sources;
+mod trial;
 mod turns;
 mod words;
 

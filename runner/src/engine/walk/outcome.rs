@@ -37,12 +37,16 @@ pub struct Planned {
     pub ends_batch: bool,
     /// Seconds to wait before it is tried (again).
     pub delay: Option<f64>,
+    /// What is looked at before it is asked again, where its `until` does not hold yet and only a look can change that.
+    pub again: Option<Vec<Read>>,
     /// Whether nothing of it may be shown.
     pub secret: bool,
     /// How long the host may work on it, in seconds.
     pub timeout: Option<u64>,
     /// The failure that was ignored or handled, where it failed.
     pub failure: Option<Box<Diagnostic>>,
+    /// Whether it waits until a boot has tried what it asks for.
+    pub held: bool,
     /// What it comes to.
     pub what: What,
 }
@@ -122,6 +126,8 @@ pub struct Ran {
     pub sets: Vec<(String, Json, bool)>,
     /// How often it was tried.
     pub tries: u32,
+    /// Whether it was only looked at again, and the module is yet to say what that means.
+    pub looked: bool,
     /// Whether what it did was taken back since.
     pub undone: bool,
     /// The verdict of `failed_when` and `changed_when`, once given.

@@ -3,6 +3,7 @@ use super::instance::{Frame, Inst};
 use super::items::Walker;
 use super::outcome::{Ran, Verdict, What};
 use super::setting::Unknown;
+use super::trial::was_trial;
 use crate::diagnostic::Diagnostic;
 use crate::template::Var;
 use modules::Scope;
@@ -15,6 +16,9 @@ impl Walker<'_> {
             let target = frame.target.clone();
             let inst = self.skipped(frame.task, &frame.key, frame.label.clone(), &target, why.clone());
             return Replayed::Done(Box::new(inst));
+        }
+        if ran.looked {
+            return Replayed::Again(ran.tries);
         }
         let fresh = ran.verdict.is_none();
         let verdict = match ran.verdict.clone() {
@@ -42,10 +46,15 @@ impl Walker<'_> {
         self.take(frame.task, &ran.sets);
         ran.verdict = Some(verdict.clone());
         let (sets, error, probed) = (ran.sets.clone(), ran.error.clone(), ran.probed);
+        let was_trial = was_trial(&ran);
         let (claims, answer, undone) = (ran.claims.clone(), ran.answer.clone(), ran.undone);
         self.settled(&frame.key, &ran, verdict.failed);
         self.state.ran.insert(frame.key.clone(), ran);
+        let trial = was_trial.then(|| self.target(frame).unwrap_or_else(|_| frame.target.clone()));
         if verdict.failed {
+            if let Some(target) = &trial {
+                self.trial_failed(target);
+            }
             return Replayed::Done(Box::new(self.failed_by(frame, verdict, error.as_deref())));
         }
         if self.state.proving && !probed && !undone && answer.is_none() && !self.prove(frame, claims) {
@@ -56,6 +65,9 @@ impl Walker<'_> {
         } else {
             self.changes |= verdict.changed;
             self.planned_in(frame, What::Done { changed: verdict.changed, failed: false });
+        }
+        if let Some(target) = trial {
+            self.after_trial(frame, &target);
         }
         let inst = Inst { secret: frame.secret, sets, ..Inst::known(verdict.result, verdict.changed) };
         Replayed::Done(Box::new(inst))

@@ -1,8 +1,10 @@
 //! What all hosts of a run share: playbook, inventory, variables, and what finished tasks made.
+use super::args::Constants;
 use super::clusters::Clusters;
 use super::hosts::{Roll, Select};
 use super::hostvars::Hostvars;
 use super::layers::{Layer, Layers};
+use super::sources::Sources;
 use crate::engine::target::{Acting, Known, Target};
 use crate::inventory::{HostId, Inventory};
 use crate::playbook::{Loader, Playbook, Selection, TaskId};
@@ -33,6 +35,8 @@ pub struct Asked {
     pub no_probes: bool,
     /// Of commands only those run while planning that their author declared as reads: the plan is for later.
     pub declared_only: bool,
+    /// `--step`: hosts go one after another, and each is asked for.
+    pub step: bool,
     /// Passwords of the vault.
     pub passwords: Arc<Vec<Password>>,
     /// Chooses the hosts of the plays again, where tasks may add hosts or groups.
@@ -59,7 +63,10 @@ pub struct Scene {
     pub(super) diff: bool,
     pub(super) no_probes: bool,
     pub(super) declared_only: bool,
+    pub(super) step: bool,
     pub(super) files: Mutex<HashMap<String, Layer>>,
+    pub(super) sources: Sources,
+    pub(super) constants: Constants,
     pub(super) select: Option<Select>,
     pub(super) shared: Arc<Shared>,
 }
@@ -145,8 +152,11 @@ impl Scene {
             diff: asked.diff,
             no_probes: asked.no_probes,
             declared_only: asked.declared_only,
+            step: asked.step,
             select: asked.select,
             files: Mutex::default(),
+            sources: Sources::default(),
+            constants: Constants::default(),
             shared: Arc::new(shared),
         }
     }

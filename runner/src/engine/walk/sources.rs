@@ -3,15 +3,62 @@ use super::scene::Scene;
 use super::scope::Scope;
 use super::setting::{Unknown, text_of};
 use crate::diagnostic::Diagnostic;
-use crate::playbook::{Place, Task};
+use crate::playbook::{Files, Place, Task};
 use crate::template::{FileOptions, Json};
 use modules::vocabulary::Bytes;
+use modules::vocabulary::share::Blobs;
 use serde_json::{Map, json};
-use std::os::unix::fs::PermissionsExt as _;
+use std::collections::HashMap;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// The largest file that is taken to a host, in bytes: it is held in memory once.
 const LARGEST: u64 = 256 << 20;
+
+/// The files that were read, for all hosts and walks: read again only where they are others by then.
+#[derive(Default)]
+pub(super) struct Sources(Mutex<HashMap<String, (Stamp, Bytes)>>);
+
+/// What is another one where a file was written again: device, inode, size, time of content, time of node.
+type Stamp = [i64; 7];
+
+impl Sources {
+    fn read(&self, files: &dyn Files, path: &str) -> Result<Bytes, String> {
+        let is = std::fs::metadata(path).map_err(|why| why.to_string())?;
+        if is.len() > LARGEST {
+            return Err("it is larger than 256 MiB: let the host fetch it by a command".to_owned());
+        }
+        let (device, inode, size) = (is.dev().cast_signed(), is.ino().cast_signed(), is.len().cast_signed());
+        let stamp = [device, inode, size, is.mtime(), is.mtime_nsec(), is.ctime(), is.ctime_nsec()];
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned();
+        if let Some((_, bytes)) = known.filter(|(known, _)| *known == stamp) {
+            return Ok(bytes);
+        }
+        let bytes = Bytes::from(files.bytes(path).map_err(|why| why.to_string())?);
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(path.to_owned(), (stamp, bytes.clone()));
+        Ok(bytes)
+    }
+}
+
+/// What a task names of the controller: arguments, and the contents that they name by digest.
+#[derive(Default)]
+pub(super) struct Brought {
+    /// The arguments.
+    pub args: Map<String, Json>,
+    /// The contents.
+    pub contents: Blobs,
+}
+
+impl Brought {
+    /// The JSON that stands for a content.
+    fn content(&mut self, bytes: Bytes) -> Json {
+        let digest = bytes.digest();
+        self.contents.insert(digest, bytes);
+        json!({ "blob": digest })
+    }
+}
 
 impl Scene {
     /// Where a file is found, the role's folders first. Absolute names are taken as they are.
@@ -74,7 +121,7 @@ impl Scope<'_> {
         &self,
         task: &Task,
         args: &mut Map<String, Json>,
-        brought: &mut Map<String, Json>,
+        brought: &mut Brought,
     ) -> Result<bool, Unknown> {
         match task.action.module.as_str() {
             "copy" if args.contains_key("content") => {
@@ -97,20 +144,22 @@ impl Scope<'_> {
         &self,
         task: &Task,
         args: &Map<String, Json>,
-        brought: &mut Map<String, Json>,
+        brought: &mut Brought,
     ) -> Result<bool, Unknown> {
         let Some(src) = args.get("src").and_then(text_of) else { return Ok(false) };
         let path = self.source(task, "src", &["files"], &src)?;
         let found = Path::new(&path);
-        brought.insert("source".into(), json!(name_of(found)));
-        brought.insert("source_mode".into(), json!(mode_of(found)));
+        brought.args.insert("source".into(), json!(name_of(found)));
+        brought.args.insert("source_mode".into(), json!(mode_of(found)));
         if found.is_dir() {
             let mut entries = Vec::new();
-            tree(found, "", &mut entries).map_err(|why| self.cannot(task, "src", &path, &why))?;
-            brought.insert("tree".into(), Json::Array(entries));
+            let (sources, files) = (&self.scene.sources, self.scene.loader.files());
+            tree((sources, files), found, "", brought, &mut entries)
+                .map_err(|why| self.cannot(task, "src", &path, &why))?;
+            brought.args.insert("tree".into(), Json::Array(entries));
         } else {
-            let bytes = self.read(task, &path)?;
-            brought.insert("content".into(), json!(Bytes::from(bytes)));
+            let content = brought.content(self.read(task, &path)?);
+            brought.args.insert("content".into(), content);
         }
         Ok(false)
     }
@@ -119,15 +168,14 @@ impl Scope<'_> {
         &self,
         task: &Task,
         args: &Map<String, Json>,
-        brought: &mut Map<String, Json>,
+        brought: &mut Brought,
     ) -> Result<bool, Unknown> {
         let Some(src) = args.get("src").and_then(text_of) else { return Ok(false) };
         let path = self.source(task, "src", &["templates"], &src)?;
         let bytes = self.read(task, &path)?;
-        let text =
-            String::from_utf8(bytes).map_err(|_| self.cannot(task, "src", &path, "it is not UTF-8"))?;
+        let text = bytes.text().ok_or_else(|| self.cannot(task, "src", &path, "it is not UTF-8"))?;
         let options = file_options(args);
-        let source = crate::source::Source::new(path.clone(), text);
+        let source = crate::source::Source::new(path.clone(), text.to_owned());
         let rendered =
             self.templates().file(&source.text, self, &options).map_err(|fault| match &fault.kind {
                 crate::template::Kind::Late { on } => Unknown::Late(on.clone()),
@@ -142,9 +190,9 @@ impl Scope<'_> {
                     }
                 }
             })?;
-        brought.insert("content".into(), rendered.value);
-        brought.insert("source".into(), json!(name_of(Path::new(&path))));
-        brought.insert("source_mode".into(), json!(mode_of(Path::new(&path))));
+        brought.args.insert("content".into(), rendered.value);
+        brought.args.insert("source".into(), json!(name_of(Path::new(&path))));
+        brought.args.insert("source_mode".into(), json!(mode_of(Path::new(&path))));
         Ok(rendered.secret)
     }
 
@@ -152,15 +200,14 @@ impl Scope<'_> {
         &self,
         task: &Task,
         args: &Map<String, Json>,
-        brought: &mut Map<String, Json>,
+        brought: &mut Brought,
     ) -> Result<bool, Unknown> {
         let Some(line) = args.get("cmd").and_then(text_of) else { return Ok(false) };
         let name = line.split_whitespace().next().unwrap_or_default().to_owned();
         let path = self.source(task, "cmd", &["files"], &name)?;
         let bytes = self.read(task, &path)?;
-        let text =
-            String::from_utf8(bytes).map_err(|_| self.cannot(task, "cmd", &path, "it is not UTF-8"))?;
-        brought.insert("body".into(), json!(text));
+        let text = bytes.text().ok_or_else(|| self.cannot(task, "cmd", &path, "it is not UTF-8"))?;
+        brought.args.insert("body".into(), json!(text));
         Ok(false)
     }
 
@@ -175,18 +222,11 @@ impl Scope<'_> {
         })
     }
 
-    fn read(&self, task: &Task, path: &str) -> Result<Vec<u8>, Unknown> {
-        let length =
-            std::fs::metadata(path).map_err(|why| self.cannot(task, "src", path, &why.to_string()))?.len();
-        if length > LARGEST {
-            return Err(self.cannot(
-                task,
-                "src",
-                path,
-                "it is larger than 256 MiB: let the host fetch it by a command",
-            ));
-        }
-        std::fs::read(path).map_err(|why| self.cannot(task, "src", path, &why.to_string()))
+    fn read(&self, task: &Task, path: &str) -> Result<Bytes, Unknown> {
+        self.scene
+            .sources
+            .read(self.scene.loader.files(), path)
+            .map_err(|why| self.cannot(task, "src", path, &why))
     }
 
     fn cannot(&self, task: &Task, argument: &str, path: &str, why: &str) -> Unknown {
@@ -211,7 +251,13 @@ fn mode_of(path: &Path) -> u32 {
     std::fs::metadata(path).map_or(0o644, |metadata| metadata.permissions().mode() & 0o7777)
 }
 
-fn tree(folder: &Path, below: &str, entries: &mut Vec<Json>) -> Result<(), String> {
+fn tree(
+    (sources, files): (&Sources, &dyn Files),
+    folder: &Path,
+    below: &str,
+    brought: &mut Brought,
+    entries: &mut Vec<Json>,
+) -> Result<(), String> {
     let mut names: Vec<PathBuf> = std::fs::read_dir(folder)
         .map_err(|why| why.to_string())?
         .map(|entry| entry.map(|entry| entry.path()).map_err(|why| why.to_string()))
@@ -227,10 +273,10 @@ fn tree(folder: &Path, below: &str, entries: &mut Vec<Json>) -> Result<(), Strin
             entries.push(json!({"path": below, "link": target.to_string_lossy()}));
         } else if metadata.is_dir() {
             entries.push(json!({"path": below, "folder": true, "mode": mode}));
-            tree(&path, &below, entries)?;
+            tree((sources, files), &path, &below, brought, entries)?;
         } else {
-            let bytes = Bytes::from(std::fs::read(&path).map_err(|why| why.to_string())?);
-            entries.push(json!({"path": below, "content": bytes, "mode": mode}));
+            let content = brought.content(sources.read(files, path.to_str().unwrap_or_default())?);
+            entries.push(json!({"path": below, "content": content, "mode": mode}));
         }
     }
     Ok(())

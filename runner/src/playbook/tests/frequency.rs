@@ -111,7 +111,7 @@ fn every_keyword_that_the_tables_name_is_taken() {
         }
         let text =
             task_with(keyword).replace("port: true", "port: 22").replace("throttle: true", "throttle: 1");
-        let text = text.replace("timeout: true", "timeout: 1");
+        let text = text.replace("timeout: true", "timeout: 1").replace("dead_man: true", "dead_man: 30");
         let text = text
             .replace("_user: true", "_user: a")
             .replace("_flags: true", "_flags: a")

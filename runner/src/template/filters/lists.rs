@@ -10,7 +10,7 @@ use super::super::value::{Key, Val};
 use super::choice::attribute;
 
 pub(super) static TABLE: [Callee; 24] = [
-    row("list", &["value"], |eval, bound| Ok(Val::List(eval.items(bound.input(), bound.place)?))),
+    row("list", &["value"], |eval, bound| Ok(Val::list(eval.items(bound.input(), bound.place)?.to_vec()))),
     row("length", &["value"], length),
     row("count", &["value"], length),
     row("first", &["value"], |eval, bound| end(eval, bound, true)),

@@ -8,16 +8,35 @@ mod tests;
 use line::{Entry, Marker};
 use russh::keys::ssh_key::certificate::CertType;
 use russh::keys::{Algorithm, Certificate, HashAlg, PublicKey};
+use std::collections::HashMap;
 use std::io::{Read, Write};
-use std::path::Path;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// All entries of several files.
 #[derive(Debug, Default)]
 pub struct KnownHosts {
+    parts: Vec<Arc<Part>>,
+    warnings: Vec<String>,
+}
+
+/// The entries of one file.
+#[derive(Debug, Default)]
+struct Part {
     entries: Vec<Entry>,
     warnings: Vec<String>,
 }
+
+/// What is another one where a file was written again: device, inode, size, time of content, time of node.
+type Stamp = (u64, u64, u64, SystemTime, (i64, i64));
+
+/// Files as they were read last: a fleet has a line for each host, and each host's connection asks for all of them.
+static LATELY: LazyLock<Mutex<Lately>> = LazyLock::new(Mutex::default);
+
+/// Parts of files, each with what tells whether its file is still the same.
+type Lately = HashMap<PathBuf, (Stamp, Arc<Part>)>;
 
 /// What is known of a key that a host shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,24 +68,55 @@ pub fn lookup_name(host: &str, port: u16) -> String {
     if port == 22 { host } else { format!("[{host}]:{port}") }
 }
 
-impl KnownHosts {
-    /// Takes a file's text in. Damaged lines are passed over with a warning.
-    pub fn add_text(&mut self, file: &str, text: &str) {
+impl Part {
+    fn of(file: &str, text: &str) -> Self {
+        let mut part = Self::default();
         for (index, line) in text.lines().enumerate() {
             let place = format!("{file}:{}", index + 1);
             match line::parse(line, &place) {
-                Ok(entry) => self.entries.extend(entry),
-                Err(why) => self.warnings.push(format!("{place}: {why}; the line is passed over")),
+                Ok(entry) => part.entries.extend(entry),
+                Err(why) => part.warnings.push(format!("{place}: {why}; the line is passed over")),
             }
         }
+        part
+    }
+
+    /// A file, read again only where it is another one than last time.
+    fn read(path: &Path) -> std::io::Result<Arc<Self>> {
+        let is = std::fs::metadata(path)?;
+        let stamp = (is.dev(), is.ino(), is.len(), is.modified()?, (is.ctime(), is.ctime_nsec()));
+        let mut lately = LATELY.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, part)) = lately.get(path).filter(|(known, _)| *known == stamp) {
+            return Ok(Arc::clone(part));
+        }
+        let text = std::fs::read(path)?;
+        let part = Arc::new(Self::of(&path.display().to_string(), &String::from_utf8_lossy(&text)));
+        lately.insert(path.to_owned(), (stamp, Arc::clone(&part)));
+        Ok(part)
+    }
+}
+
+impl KnownHosts {
+    /// Takes a file's text in. Damaged lines are passed over with a warning.
+    pub fn add_text(&mut self, file: &str, text: &str) {
+        self.add(Arc::new(Part::of(file, text)));
+    }
+
+    fn add(&mut self, part: Arc<Part>) {
+        self.warnings.extend_from_slice(&part.warnings);
+        self.parts.push(part);
+    }
+
+    fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.parts.iter().flat_map(|part| &part.entries)
     }
 
     /// Reads files; those that are not there are empty.
     pub fn read<'a>(files: impl IntoIterator<Item = &'a Path>) -> Self {
         let mut known = Self::default();
         for path in files {
-            match std::fs::read(path) {
-                Ok(bytes) => known.add_text(&path.display().to_string(), &String::from_utf8_lossy(&bytes)),
+            match Part::read(path) {
+                Ok(part) => known.add(part),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 Err(error) => known.warnings.push(format!("{}: {error}", path.display())),
             }
@@ -82,7 +132,7 @@ impl KnownHosts {
     fn matching(&self, host: &str, port: u16) -> impl Iterator<Item = &Entry> {
         let (host, name) = (host.to_ascii_lowercase(), lookup_name(host, port));
         // As in OpenSSH, an entry without a port counts for every port; a revocation even more so.
-        self.entries.iter().filter(move |entry| entry.names(&name) || (port != 22 && entry.names(&host)))
+        self.entries().filter(move |entry| entry.names(&name) || (port != 22 && entry.names(&host)))
     }
 
     /// Judges a plain key.

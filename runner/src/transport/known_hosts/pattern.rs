@@ -2,6 +2,9 @@
 
 /// Whether a pattern with `*` and `?` is the whole of `text`.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
+    if !pattern.contains(['*', '?']) {
+        return pattern == text;
+    }
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let (mut at, mut from, mut star, mut resume) = (0, 0, None, 0);
     while from < text.len() {

@@ -1,5 +1,12 @@
 //! Values as shell words and as printed bytes: a value never becomes shell syntax.
+//!
+//! A script is text, and a value may hold any byte. Bytes of 0x80 and more stand in the text as the last 128 characters
+//! of Unicode (U+10FF80 to U+10FFFF, private use) and travel as the bytes that they stand for: see [`wire`].
+use std::borrow::Cow;
 use std::fmt::Write;
+
+/// What the UTF-8 of every stand-in begins with; then 0xBE or 0xBF, then six bits.
+const STAND_IN: [u8; 2] = [0xf4, 0x8f];
 
 /// At most so many bytes of a value go into one `printf`, to keep lines sane.
 const PIECE: usize = 16 * 1024;
@@ -19,6 +26,47 @@ impl std::fmt::Display for NulByte {
 
 impl std::error::Error for NulByte {}
 
+/// The character that stands for a byte.
+fn stand_in(byte: u8) -> char {
+    match byte {
+        ..0x80 => char::from(byte),
+        _ => char::from_u32(0x10_ff00 + u32::from(byte)).unwrap_or(char::REPLACEMENT_CHARACTER),
+    }
+}
+
+/// A piece of text that people wrote as a script holds it: the few characters that stand for bytes elsewhere are said
+/// byte by byte.
+pub fn plain(text: &str) -> Cow<'_, str> {
+    if text.as_bytes().windows(2).any(|pair| pair == STAND_IN) {
+        Cow::Owned(text.bytes().map(stand_in).collect())
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// The bytes of a script as they travel and are stored on a host: stand-ins are the bytes that they stand for.
+pub fn wire(text: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some(at) = rest.iter().position(|byte| *byte == STAND_IN[0]) {
+        out.extend_from_slice(&rest[..at]);
+        rest = &rest[at..];
+        match rest {
+            [_, 0x8f, page @ (0xbe | 0xbf), low, after @ ..] => {
+                out.push(if *page == 0xbe { *low } else { *low + 0x40 });
+                rest = after;
+            }
+            [lead, after @ ..] => {
+                out.push(*lead);
+                rest = after;
+            }
+            [] => {}
+        }
+    }
+    out.extend_from_slice(rest);
+    out
+}
+
 /// One single-quoted word. Only for text without NUL; for anything unknown use [`literal`].
 pub fn quote(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:@,+%".contains(&byte);
@@ -31,7 +79,8 @@ pub fn quote(text: &str) -> String {
 }
 
 /// A shell word that is exactly these bytes: single-quoted where they are printable ASCII, newline or tab, else the
-/// output of an octal `printf` (which costs a fork on the host). Bytes with NUL are refused.
+/// output of an octal `printf` (which costs a fork on the host). It is ASCII: any login shell hands it on. Bytes with
+/// NUL are refused.
 pub fn literal(bytes: &[u8]) -> Result<String, NulByte> {
     if bytes.contains(&0) {
         return Err(NulByte);
@@ -42,7 +91,7 @@ pub fn literal(bytes: &[u8]) -> Result<String, NulByte> {
     }
     // $(…) strips newlines at the end, so these are quoted on their own.
     let body = bytes.len() - bytes.iter().rev().take_while(|byte| **byte == b'\n').count();
-    let mut word = format!("\"$({})\"", emit(&bytes[..body]));
+    let mut word = format!("\"$({})\"", print(&bytes[..body], |_| false));
     if body < bytes.len() {
         word.push('\'');
         word.push_str(&"\n".repeat(bytes.len() - body));
@@ -51,10 +100,12 @@ pub fn literal(bytes: &[u8]) -> Result<String, NulByte> {
     Ok(word)
 }
 
-/// A command of one line that writes exactly these bytes to its standard output, by builtins alone; it can be
-/// redirected as a whole, and fails if any of its writes failed.
+/// A command that writes exactly these bytes to its standard output, by builtins alone; it can be redirected as a
+/// whole, and fails if any of its writes failed. Bytes travel as they are where a quoted word can hold them: octal
+/// would be three times their size. bash marks quoted characters by 0x01 and 0x7f, so these are octal.
 pub fn emit(bytes: &[u8]) -> String {
-    let pieces: Vec<String> = bytes.chunks(PIECE).map(print).collect();
+    let raw = |byte| !matches!(byte, 0x00 | 0x01 | 0x7f);
+    let pieces: Vec<String> = bytes.chunks(PIECE).map(|piece| print(piece, raw)).collect();
     match pieces.as_slice() {
         [] => ":".to_owned(),
         [one] => one.clone(),
@@ -63,8 +114,8 @@ pub fn emit(bytes: &[u8]) -> String {
 }
 
 /// One `printf` whose format is the bytes. No `--`: old builtins print it.
-fn print(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len() + 16);
+fn print(bytes: &[u8], raw: impl Fn(u8) -> bool) -> String {
+    let mut out = String::with_capacity(bytes.len() * 2 + 16);
     out.push_str("printf '");
     for (at, byte) in bytes.iter().enumerate() {
         match byte {
@@ -73,6 +124,7 @@ fn print(bytes: &[u8]) -> String {
             b'\\' => out.push_str("\\\\"),
             b'\n' => out.push_str("\\n"),
             b' '..=b'~' if *byte != b'\'' => out.push(char::from(*byte)),
+            _ if *byte != b'\'' && raw(*byte) => out.push(stand_in(*byte)),
             _ => {
                 // Always three digits, so that a digit after it is not taken in. Writing to a String cannot fail.
                 let _ = write!(out, "\\{byte:03o}");
@@ -101,8 +153,19 @@ mod tests {
     }
 
     #[test]
+    fn stand_ins_are_bytes_and_text_stays_text() {
+        let all: Vec<u8> = (0x80..=0xff).collect();
+        let text: String = all.iter().copied().map(stand_in).collect();
+        assert_eq!(wire(&text), all);
+        for text in ["", "größe €\u{10ffff}", "\u{10ff80}\u{10ff7f}\u{100000}", "\u{f48f}"] {
+            assert_eq!(wire(&plain(text)), text.as_bytes());
+        }
+    }
+
+    #[test]
     fn printed_bytes_are_escaped() {
         assert_eq!(emit(b"-n %s\\'\n\x007"), r"printf '\055n %%s\\\047\n\0007'");
+        assert_eq!(wire(&emit(b"\xff\x80\x02")), b"printf '\xff\x80\x02'");
         assert_eq!(emit(b""), ":");
         assert!(emit(&[b'x'; 40_000]).starts_with("{ printf 'xxx"));
     }

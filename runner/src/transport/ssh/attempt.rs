@@ -9,7 +9,7 @@ use russh::client::{self, Handle};
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, BufReader};
 
 /// What a try needs.
 pub(super) struct Attempt<'a> {
@@ -23,6 +23,9 @@ pub(super) struct Attempt<'a> {
 
 /// TCP, the version lines, the key exchange's two, the service request.
 const HANDSHAKE_ROUND_TRIPS: u64 = 5;
+
+/// What is read at once from a socket, in bytes.
+const BUFFER: usize = 8 * 1024;
 
 impl Attempt<'_> {
     /// The handle, those of the jump hosts, and the round trips.
@@ -77,6 +80,8 @@ impl Attempt<'_> {
             }
             (None, None) => {
                 let stream = self.within("connecting", road::tcp(way)).await?;
+                // russh asks for each packet's length and for its rest: with a buffer that is one call of the kernel.
+                let stream = BufReader::with_capacity(BUFFER, stream);
                 (self.shake(way, stream).await?, HANDSHAKE_ROUND_TRIPS)
             }
         };

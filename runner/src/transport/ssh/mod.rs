@@ -72,6 +72,14 @@ impl SshSession {
         let _ = tokio::time::timeout(Duration::from_secs(1), goodbye).await;
     }
 
+    /// Opens a socket on the host, as the user who logged in.
+    pub(crate) async fn socket(
+        &self,
+        path: &str,
+    ) -> Result<russh::Channel<russh::client::Msg>, russh::Error> {
+        self.handle.channel_open_direct_streamlocal(path).await
+    }
+
     /// Starts a command. It does not wait for the host to say that it was started.
     pub(crate) async fn exec(&self, command: String) -> Result<(Writer, Reader), LinkErrorKind> {
         let mut pause = Duration::from_millis(20);

@@ -4,3 +4,4 @@ mod files;
 mod hosts;
 mod lines;
 mod texts;
+mod try_boot;

@@ -1,0 +1,104 @@
+//! Rungs, sessions and proofs.
+use super::*;
+use crate::trial::{planned, refusal};
+
+fn shell() -> Shell {
+    Cluster { by: Some(crate::ceph::cluster::By::Host), ..Cluster::default() }
+        .shell(&Facts::default())
+        .unwrap()
+}
+
+fn answer(text: &str) -> Seen {
+    Seen::Output(Output::ok(text))
+}
+
+fn host(stored: &str) -> Host {
+    let none = || Seen::Output(Output { status: ENOENT, stdout: "".into(), stderr: "".into() });
+    let shell = shell();
+    let mut host = Host::new()
+        .file("/usr/bin/ceph", "#!")
+        .file("/etc/ceph/ceph.conf", "[global]\n")
+        .answer(shell.plain("ceph-fsid"), answer("6bd1ad0a-49bf-4981-a947-e133752baa00\n"))
+        .answer(shell.plain("ceph-orch-status"), none())
+        .answer(shell.plain("ceph-config-dump"), answer("[]"))
+        .answer(shell.plain("ceph-rescue"), answer("x\n"))
+        .answer(shell.plain("ceph-mon-sessions"), answer("[]"))
+        .answer(
+            shell.plain("ceph-osd-tree"),
+            answer(r#"{"nodes":[{"id":-2,"name":"h1","type":"host","children":[1]},{"id":1,"name":"osd.1","type":"osd","status":"up"},{"id":-3,"name":"h0","type":"host","children":[0]},{"id":0,"name":"osd.0","type":"osd","status":"up"}],"stray":[{"id":2,"name":"osd.2","type":"osd","status":"down"}]}"#),
+        );
+    for name in DATA.iter().chain(&MON) {
+        let seen = if stored.is_empty() || MON.contains(name) { none() } else { answer(stored) };
+        host = host.answer(key_row(&shell, name), seen);
+    }
+    host
+}
+
+fn proof() -> Json {
+    json!({ "rc": 0, "stdout_lines": ["osd.0 a b secure", "osd.1 b a secure"] })
+}
+
+#[test]
+fn encryption_is_preferred_first_and_osds_connect_anew_host_by_host() {
+    let change = planned::<CephMsgrMode>(&host(""), json!({ "modes": "secure crc" }));
+    assert_eq!(change.steps.len(), 3);
+    let Some(Activation::Reload(row)) = change.then.first() else { panic!("{:?}", change.then) };
+    assert_eq!(&row.args[5..], ["300", "1", "0"], "an OSD that is down is left alone");
+}
+
+#[test]
+fn a_rung_is_not_skipped() {
+    let said = refusal::<CephMsgrMode>(&host(""), json!({ "modes": "secure" }));
+    assert!(said.contains("skips a rung") && said.contains("{modes: secure crc}"), "{said}");
+}
+
+#[test]
+fn one_mode_alone_needs_a_proof_of_each_osd() {
+    let args = |proof: Json| json!({ "modes": "secure", "proof": proof });
+    let host = host("secure crc");
+    assert!(refusal::<CephMsgrMode>(&host, json!({ "modes": "secure" })).contains("nothing shows"));
+    let half = json!({ "stdout_lines": ["osd.0 a b secure"] });
+    assert!(refusal::<CephMsgrMode>(&host, args(half)).contains("no connection was seen of osd.1"));
+    let plain = json!([{ "stdout_lines": ["osd.0 a 10.0.0.7:0/12 crc", "osd.1 b a secure"] }]);
+    assert!(refusal::<CephMsgrMode>(&host, args(plain)).contains("osd.0 with 10.0.0.7:0/12 (crc)"));
+    let change = planned::<CephMsgrMode>(&host, args(json!([proof()])));
+    assert_eq!(change.steps.len(), 3);
+    assert!(change.then.is_empty());
+    assert_eq!(change.risks[0].name, RiskName::BlastRadiusCluster);
+}
+
+#[test]
+fn a_session_of_the_old_protocol_is_named() {
+    let old = r#"[{"name":"client.4211","entity_name":"client.libvirt","con_type":"client","remote_host":"hv1","socket_addr":{"type":"v1","addr":"192.0.2.7:0"}},{"name":"osd.0","con_type":"osd","socket_addr":{"type":"v2","addr":"192.0.2.1:6800"}}]"#;
+    for text in [old.to_owned(), format!("mon.a: []\nmon.b: {old}\n")] {
+        let host = host("secure crc").answer(shell().plain("ceph-mon-sessions"), answer(&text));
+        let said = refusal::<CephMsgrMode>(&host, json!({ "modes": "secure", "proof": proof() }));
+        assert!(said.contains("client client.libvirt at 192.0.2.7:0 hv1"), "{said}");
+    }
+}
+
+#[test]
+fn a_section_of_its_own_and_nonsense_are_refused_with_the_command() {
+    let own = r#"[{"section":"osd.0","name":"ms_cluster_mode","value":"crc"}]"#;
+    let one = host("").answer(shell().plain("ceph-config-dump"), answer(own));
+    assert!(
+        refusal::<CephMsgrMode>(&one, json!({ "modes": "secure crc" }))
+            .contains("`ceph config rm osd.0 ms_cluster_mode`")
+    );
+    let said = refusal::<CephMsgrMode>(&host("foo"), json!({ "modes": "secure crc" }));
+    assert!(said.contains("no mode") && said.contains("ceph config rm global"), "{said}");
+}
+
+#[test]
+fn the_rescue_is_known_before_the_mons_are_touched() {
+    let broken = Seen::Output(Output { status: 13, stdout: "".into(), stderr: "permission denied".into() });
+    let host = host("").answer(shell().plain("ceph-rescue"), broken);
+    let said = refusal::<CephMsgrMode>(&host, json!({ "modes": "crc secure", "mon": "secure" }));
+    assert!(said.contains("lock-out"), "{said}");
+}
+
+#[test]
+fn what_is_so_already_asks_for_nothing() {
+    let change = planned::<CephMsgrMode>(&host("secure, crc"), json!({ "modes": "secure crc" }));
+    assert!(change.is_empty());
+}

@@ -1,0 +1,122 @@
+//! The running kernel, network cards, interrupts, processors.
+use super::Saying::{Argument, Fact, Task};
+use super::{Tuning, row};
+use crate::vocabulary::Effect;
+
+const NOW: Option<Effect> = Some(Effect::Now);
+const RESTART: Option<Effect> = Some(Effect::DaemonRestart);
+const NOTHING: (&str, &str) = ("changes nothing", "what was read");
+const BY_HAND: (&str, &str) = ("by hand, as the task says", "the task's own probe");
+const NETWORK: &str = "ceph-network-cpu.yaml";
+
+/// Rows 16 to 32.
+pub(super) const ROWS: &[Tuning] = &[
+    row(
+        16,
+        "`net.core.high_order_alloc_disable=1`",
+        Argument("sysctl", "value"),
+        NOW,
+        ("the value before, and the file", "/proc/sys"),
+        "modules/src/kernel/sysctl/tests.rs::a_setting_is_live_and_persisted_and_then_nothing_is_left",
+    ),
+    row(
+        17,
+        "rx checksum offload on at the host's card",
+        Argument("nic_offload", "features"),
+        NOW,
+        ("the features before", "the card's features as the kernel lists them"),
+        "?",
+    ),
+    row(18, "look at gso and the other offloads", Argument("nic_offload", "features"), None, NOTHING, "?"),
+    row(
+        19,
+        "RPS off",
+        Argument("nic_queues", "rps"),
+        NOW,
+        ("the masks before", "rps_cpus of each queue"),
+        "?",
+    ),
+    row(
+        20,
+        "XPS off",
+        Argument("nic_queues", "xps"),
+        NOW,
+        ("the masks before", "xps_cpus of each queue"),
+        "?",
+    ),
+    row(
+        21,
+        "the card's interrupts found by the names of its queues",
+        Argument("irq_affinity", "device"),
+        None,
+        NOTHING,
+        "?",
+    ),
+    row(
+        22,
+        "rx and tx interrupt of a queue on one core, queues over two nodes",
+        Argument("irq_affinity", "layout"),
+        NOW,
+        ("the lists before", "effective_affinity_list"),
+        "?",
+    ),
+    row(
+        23,
+        "irqbalance leaves them where they are",
+        Argument("irq_affinity", "irqbalance"),
+        NOW,
+        ("the unit or its settings as before", "effective_affinity_list, and the unit's state"),
+        "?",
+    ),
+    row(
+        24,
+        "LAG receive mode 1",
+        Task(NETWORK, "The card's ports are one LAG with receive mode 1"),
+        NOW,
+        BY_HAND,
+        "?",
+    ),
+    row(
+        25,
+        "each port's node known, and queues placed by it",
+        Argument("irq_affinity", "layout"),
+        None,
+        NOTHING,
+        "?",
+    ),
+    row(
+        26,
+        "the provider's rate limit lifted",
+        Task(NETWORK, "The provider's rate limit is lifted"),
+        NOW,
+        BY_HAND,
+        "?",
+    ),
+    row(27, "hyper-threading off", Argument("smt", "state"), NOW, ("the control before", "smt/active"), "?"),
+    row(
+        28,
+        "guests idle without an exit (hlt)",
+        Task(NETWORK, "Idle guests stay in the guest"),
+        Some(Effect::GuestPowerCycle),
+        BY_HAND,
+        "?",
+    ),
+    row(
+        29,
+        "the client on the CPUs of one L3 cache",
+        Argument("cpu_affinity", "l3"),
+        RESTART,
+        ("the drop-in as before, then a restart", "Cpus_allowed_list of the process"),
+        "?",
+    ),
+    row(
+        30,
+        "the client on one node, interrupts over two",
+        Argument("cpu_affinity", "node"),
+        RESTART,
+        ("the drop-in as before, then a restart", "Cpus_allowed_list of the process"),
+        "?",
+    ),
+    row(31, "the topology of nodes", Fact("tunerun_cpus"), None, NOTHING, "?"),
+    row(32, "QEMU on CPUs 2 and 3", Argument("libvirt_domain", "cputune"), Some(Effect::GuestPowerCycle), ("the XML before", "the live XML"), "modules/src/guests/libvirt_domain/tests/knobs.rs::pins_of_all_threads"),
+];

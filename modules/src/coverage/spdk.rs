@@ -1,0 +1,29 @@
+//! SPDK.
+use super::Saying::Argument;
+use super::{Tuning, row};
+use crate::vocabulary::Effect;
+
+const NOW: Option<Effect> = Some(Effect::Now);
+const RESTART: Option<Effect> = Some(Effect::DaemonRestart);
+const CYCLE: Option<Effect> = Some(Effect::GuestPowerCycle);
+const OBJECTS: (&str, &str) =
+    ("what this run made is removed, unless a session lives", "the target's own lists");
+const LINE: (&str, &str) = ("the arguments before", "the running command line");
+
+/// Rows 83 to 96.
+pub(super) const ROWS: &[Tuning] = &[
+    row(83, "`HUGEMEM=8192 setup.sh`", Argument("spdk_setup", "hugepages"), NOW, ("the count before, on each node", "nr_hugepages of each node"), "?"),
+    row(84, "one NVMe drive given to vfio-pci", Argument("spdk_setup", "devices"), NOW, ("given back to the driver before", "the device's driver link"), "?"),
+    row(85, "`vhost -S /var/tmp -s 1024 -m 0x3`", Argument("spdk_vhost", "target"), RESTART, ("the unit as before", "the target's reactors"), "?"),
+    row(86, "`bdev_nvme_attach_controller`", Argument("spdk_vhost", "bdevs"), NOW, OBJECTS, "?"),
+    row(87, "`vhost_create_scsi_controller --cpumask 0x1`", Argument("spdk_vhost", "controllers"), NOW, OBJECTS, "?"),
+    row(88, "`vhost_scsi_controller_add_target` slot 0", Argument("spdk_vhost", "controllers"), NOW, OBJECTS, "?"),
+    row(89, "`bdev_malloc_create 512 8192`, slot 1", Argument("spdk_vhost", "bdevs"), NOW, OBJECTS, "?"),
+    row(90, "`bdev_malloc_create 256 2048`, `vhost_create_blk_controller --cpumask 0x2`", Argument("spdk_vhost", "controllers"), NOW, OBJECTS, "?"),
+    row(91, "all of it after a restart of the target", Argument("spdk_vhost", "persist"), RESTART, ("the list as before", "the target's own lists after its start"), "?"),
+    row(92, "guest memory on huge pages, shared", Argument("libvirt_domain", "memory_backing"), CYCLE, ("the XML before, byte for byte", "the live XML"), "modules/src/guests/libvirt_domain/tests/corpus.rs::another_page_size_keeps_source_access_and_comment"),
+    row(93, "vhost-user-scsi by a socket, two queues", Argument("qemu_args", "guest.vhost_user_scsi"), CYCLE, LINE, "tests/tests/libvirt/qemu.rs::a_vhost_user_device_on_shared_memory_is_taken_by_qemu"),
+    row(94, "the boot disk first, the SPDK disk second", Argument("qemu_args", "guest.drives"), CYCLE, LINE, "tests/tests/libvirt/qemu.rs::a_vhost_user_device_on_shared_memory_is_taken_by_qemu"),
+    row(95, "`-cpu host -smp 2 -m 4G`", Argument("qemu_args", "guest.cpu"), CYCLE, LINE, "modules/src/guests/qemu_args/tests.rs::the_script_of_the_spdk_document_is_reached_from_the_one_before_it"),
+    row(96, "SPDK's cores its own, on the guest's socket", Argument("spdk_vhost", "target"), RESTART, ("the unit as before", "the target's reactors"), "?"),
+];

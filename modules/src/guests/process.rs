@@ -1,0 +1,94 @@
+//! A running QEMU: its arguments, the environment of its linker, and the libraries that it has mapped.
+use crate::vocabulary::{Facts, HostPath, Read, Row, Seen, Stop};
+
+/// What was seen of a running QEMU.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Process {
+    /// Its arguments, the program first.
+    pub(super) arguments: Vec<String>,
+    /// Variables of the linker: `LD_PRELOAD` and the like.
+    pub(super) environment: Vec<(String, String)>,
+    /// Files of libraries that are mapped into it.
+    pub(super) libraries: Vec<String>,
+}
+
+/// The libraries that an `LD_PRELOAD` names by their paths.
+pub(super) fn libraries(value: &str) -> Result<Vec<HostPath>, Stop> {
+    let paths = value.split([':', ' ']).filter(|path| path.starts_with('/'));
+    paths.map(|path| HostPath::new(path).map_err(|why| Stop::refused("environment", why))).collect()
+}
+
+/// The look at a process, by its number or by the file that holds it.
+pub(super) fn look(which: &str) -> Row {
+    Row::new("qemu-process", [which])
+}
+
+impl Process {
+    /// What was seen; none where it does not run, or cannot be looked at.
+    ///
+    /// # Errors
+    /// [`Stop::Unread`], [`Stop::Late`].
+    pub(super) fn of(facts: &Facts, which: &str) -> Result<Option<Self>, Stop> {
+        match facts.get(&Read::Ask(look(which)))? {
+            Seen::Output(output) if output.status == 0 => Ok(Some(Self::parse(&output.text()))),
+            _ => Ok(None),
+        }
+    }
+
+    fn parse(text: &str) -> Self {
+        let mut process = Self::default();
+        for line in text.lines() {
+            match line.split_once(' ') {
+                Some(("arg", text)) => process.arguments.push(text.to_owned()),
+                Some(("env", text)) => {
+                    let (name, value) = text.split_once('=').unwrap_or((text, ""));
+                    process.environment.push((name.to_owned(), value.to_owned()));
+                }
+                Some(("lib", path)) => process.libraries.push(path.to_owned()),
+                _ => {}
+            }
+        }
+        process
+    }
+
+    /// Whether each library of an `LD_PRELOAD` is mapped: what is told, whether it is so, what was seen.
+    pub(super) fn preloaded(&self, value: &str) -> Vec<(String, bool, String)> {
+        let paths = value.split([':', ' ']).filter(|path| !path.is_empty());
+        paths
+            .map(|path| {
+                let mapped = self.library(path);
+                let seen = mapped.map_or_else(|| format!("{path} is not mapped"), ToOwned::to_owned);
+                (format!("{path} is mapped into QEMU"), mapped.is_some(), seen)
+            })
+            .collect()
+    }
+
+    /// The mapped file of a library, whatever versions its name ends with.
+    pub(super) fn library(&self, path: &str) -> Option<&str> {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let stem = name.split(".so").next().unwrap_or(name);
+        self.libraries
+            .iter()
+            .find(|mapped| {
+                let other = mapped.rsplit('/').next().unwrap_or(mapped);
+                other.strip_prefix(stem).is_some_and(|rest| rest.starts_with(".so"))
+            })
+            .map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Process;
+
+    #[test]
+    fn a_process_is_told_by_its_lines() {
+        let process = Process::parse(
+            "arg /usr/bin/qemu-system-x86_64\narg -object\narg {\"qom-type\":\"iothread\"}\nenv LD_PRELOAD=/usr/lib64/libtcmalloc.so\nlib /usr/lib64/libtcmalloc.so.4.5.9\n",
+        );
+        assert_eq!(process.arguments.len(), 3);
+        assert_eq!(process.environment, [("LD_PRELOAD".to_owned(), "/usr/lib64/libtcmalloc.so".to_owned())]);
+        assert_eq!(process.library("/usr/lib64/libtcmalloc.so"), Some("/usr/lib64/libtcmalloc.so.4.5.9"));
+        assert_eq!(process.library("/usr/lib64/libtcmalloc_minimal.so"), None);
+    }
+}

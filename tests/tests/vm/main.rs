@@ -1,0 +1,7 @@
+//! A virtual machine with a real boot loader, driven by the program over SSH: what no container can show.
+mod bed;
+mod killed;
+mod lines;
+mod lost;
+mod thin;
+mod trial;
