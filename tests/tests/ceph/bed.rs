@@ -9,7 +9,9 @@ use tests::program::tunerun;
 /// A folder with a playbook.
 pub struct Bed<'c> {
     pub dir: PathBuf,
-    cluster: &'c Cluster,
+    /// The cluster's fsid, which outputs are shown without.
+    fsid: String,
+    cluster: std::marker::PhantomData<&'c Cluster>,
 }
 
 /// What a call of the program came to.
@@ -42,7 +44,7 @@ impl<'c> Bed<'c> {
             mons.iter().for_each(|host| inventory.push_str(&format!("        {host}:\n")));
         }
         fs::write(dir.join("hosts.yml"), inventory).unwrap();
-        Self { dir, cluster }
+        Self { dir, fsid: cluster.fsid(), cluster: std::marker::PhantomData }
     }
 
     /// One host that is a mon.
@@ -71,10 +73,9 @@ impl<'c> Bed<'c> {
         let path = std::env::var("PATH").unwrap_or_default();
         command.env("PATH", format!("{}:{path}", self.dir.join("bin").display()));
         let output = command.stdin(Stdio::null()).output().unwrap();
-        let fsid = self.cluster.fsid();
         let shown = |bytes: &[u8]| {
             let text = String::from_utf8_lossy(bytes);
-            text.replace(&*self.dir.to_string_lossy(), "DIR").replace(&fsid, "FSID")
+            text.replace(&*self.dir.to_string_lossy(), "DIR").replace(&self.fsid, "FSID")
         };
         Done {
             code: output.status.code().unwrap_or(-1),

@@ -10,7 +10,7 @@ fn nothing_is_written_that_no_daemon_would_read() {
     for (task, said) in [
         ("{who: osd, name: osd_memory_target, value: 512M}", "below the least value, 939524096"),
         ("{who: osd, name: osd_max_backfils, value: 2}", "did you mean `osd_max_backfills`?"),
-        ("{who: osd, name: osd_op_queue, value: wqp}", "did you mean `wpq`?"),
+        ("{who: osd, name: osd_op_queue, value: wqp}", "`wqp` is none of wpq, mclock_scheduler"),
         ("{who: osd.77, name: osd_max_backfills, value: 2}", "there is no osd.77"),
         ("{who: mon.z, name: mon_mgr_beacon_grace, value: 20}", "there is no mon.z"),
         (
