@@ -76,3 +76,20 @@ fn every_tuning_says_what_its_source_measured() {
         }
     }
 }
+
+#[test]
+fn every_playbook_names_its_jobs() {
+    let vocabulary = Vocabulary::new(modules::ALL.iter().map(Known::of));
+    for name in ["ceph-qemu-librbd", "lvm-kvm-disk", "spdk-vhost", "ceph-network-cpu", "ceph-encryption"] {
+        let path = repository().join("playbooks").join(name).with_extension("yaml");
+        let playbook = match Loader::new(&Disk, &vocabulary, Vec::new()).load(&path.to_string_lossy()) {
+            Ok(playbook) => playbook,
+            Err(problems) => panic!("{name}: {problems:#?}"),
+        };
+        assert_eq!(playbook.warnings, [], "{name}");
+        let text = std::fs::read_to_string(&path).unwrap();
+        // What overwrites, measures or weakens is taken only when it is asked for by name.
+        assert!(text.contains("tags: [never, "), "{name}");
+        assert!(text.starts_with("# "), "{name} says where it comes from");
+    }
+}

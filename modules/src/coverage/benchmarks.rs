@@ -149,7 +149,7 @@ pub(super) const ROWS: &[Tuning] = &[
     row(
         115,
         "which disk of the guest is SPDK's",
-        Fact("ansible_devices"),
+        Fact("devices"),
         None,
         NOTHING,
         "modules/src/setup/topology.rs::processors_cards_and_devices_are_typed",

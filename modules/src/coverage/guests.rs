@@ -221,6 +221,6 @@ pub(super) const ROWS: &[Tuning] = &[
         Argument("spdk_vhost", "controllers"),
         CYCLE,
         ("controllers that this run made are removed", "the target's list of controllers"),
-        "modules/src/spdk/vhost/tests.rs::XX",
+        "modules/src/spdk/vhost/tests.rs::no_block_device_is_exported_twice",
     ),
 ];

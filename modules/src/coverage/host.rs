@@ -62,7 +62,7 @@ pub(super) const ROWS: &[Tuning] = &[
     row(
         22,
         "rx and tx interrupt of a queue on one core, queues over two nodes",
-        Argument("irq_affinity", "layout"),
+        Argument("irq_affinity", "place"),
         NOW,
         ("the lists before", "effective_affinity_list"),
         "modules/src/network/irq_affinity/tests.rs::two_nodes_of_64_cpus_share_48_queues",
@@ -86,7 +86,7 @@ pub(super) const ROWS: &[Tuning] = &[
     row(
         25,
         "each port's node known, and queues placed by it",
-        Argument("irq_affinity", "layout"),
+        Argument("irq_affinity", "place"),
         None,
         NOTHING,
         "modules/src/network/irq_affinity/tests.rs::local_stays_on_the_node_of_the_card_and_spares_cpu_0",
@@ -102,7 +102,7 @@ pub(super) const ROWS: &[Tuning] = &[
     row(
         27,
         "hyper-threading off",
-        Argument("smt", "state"),
+        Argument("smt", "enabled"),
         NOW,
         ("the control before", "smt/active"),
         "modules/src/cpu/smt.rs::live_and_at_boot",
@@ -126,7 +126,7 @@ pub(super) const ROWS: &[Tuning] = &[
     row(
         30,
         "the client on one node, interrupts over two",
-        Argument("cpu_affinity", "node"),
+        Argument("cpu_affinity", "nodes"),
         RESTART,
         ("the drop-in as before, then a restart", "Cpus_allowed_list of the process"),
         "tests/tests/network/cpus.rs::affinity_is_live_and_a_cpuset_that_nobody_gives_is_not",
@@ -134,7 +134,7 @@ pub(super) const ROWS: &[Tuning] = &[
     row(
         31,
         "the topology of nodes",
-        Fact("tunerun_cpus"),
+        Fact("cpu_topology"),
         None,
         NOTHING,
         "modules/src/setup/topology.rs::processors_cards_and_devices_are_typed",
