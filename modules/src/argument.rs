@@ -36,9 +36,9 @@ impl From<&str> for Scalar {
 #[serde(untagged)]
 pub enum Names {
     /// A list.
-    Many(Vec<String>),
+    Many(Vec<Scalar>),
     /// One text.
-    One(String),
+    One(Scalar),
 }
 
 impl Default for Names {
@@ -50,11 +50,11 @@ impl Default for Names {
 impl Names {
     /// The names in order, blanks at their ends taken away, empty ones left out.
     pub fn list(&self) -> Vec<String> {
-        let parts: Vec<&str> = match self {
-            Self::Many(names) => names.iter().map(String::as_str).collect(),
-            Self::One(text) => text.split(',').collect(),
+        let parts: Vec<String> = match self {
+            Self::Many(names) => names.iter().map(Scalar::text).collect(),
+            Self::One(text) => text.text().split(',').map(|name| name.trim().to_owned()).collect(),
         };
-        parts.into_iter().map(str::trim).filter(|name| !name.is_empty()).map(ToOwned::to_owned).collect()
+        parts.into_iter().filter(|name| !name.is_empty()).collect()
     }
 }
 

@@ -4,7 +4,6 @@ use super::cluster::{Cluster, Shell};
 use crate::argument::{Names, nearest};
 use crate::host::Host;
 use crate::module::{Module, Sample, Scope};
-use crate::shape::Shape;
 use crate::vocabulary::{
     Act, Back, Change, Claim, Diff, Effect, Evidence, Facts, Match, Output, Read, Row, Seen, Spoil, Step,
     Stop,
@@ -131,7 +130,7 @@ impl CephFlag {
             FlagState::Absent => (call("ceph-flag-unset"), call("ceph-flag-set")),
         };
         let back = Back::Exactly(Act::Call { row: back, spoils: spoils.clone() });
-        let after = Match::Alike { shape: Shape::Words, value: wanted.to_owned() };
+        let after = said(wanted);
         let before = facts.get(&Read::Ask(look.clone()))?;
         change.steps.push(Step::call_seen(claim(), row, spoils, (Read::Ask(look), before, after), back));
         change.diff.push(Diff::Value {
@@ -157,7 +156,7 @@ impl CephFlag {
         let row = shell.row("ceph-lease-arm", [seconds.as_str(), &self.flag, node]);
         let end = shell.row("ceph-lease-end", [self.flag.as_str(), node]);
         let (look, seen) = self.lease_look(facts, shell, node)?;
-        let after = Match::Alike { shape: Shape::Words, value: "armed".to_owned() };
+        let after = said("armed");
         let claim = Claim::new("ceph", &format!("{fsid}/lease/{node}/{}", self.flag));
         let back = Back::Exactly(Act::Call { row: end, spoils: Vec::new() });
         Ok(Step::call_seen(claim, row, Vec::new(), (look, seen, after), back))
@@ -167,10 +166,15 @@ impl CephFlag {
     fn disarmed(&self, facts: &Facts, shell: &Shell, (fsid, node): (&str, &str)) -> Result<Step, Stop> {
         let row = shell.row("ceph-lease-end", [self.flag.as_str(), node]);
         let (look, seen) = self.lease_look(facts, shell, node)?;
-        let after = Match::Alike { shape: Shape::Words, value: "none".to_owned() };
+        let after = said("none");
         let claim = Claim::new("ceph", &format!("{fsid}/lease/{node}/{}", self.flag));
         Ok(Step::call_seen(claim, row, Vec::new(), (look, seen, after), Back::Nothing))
     }
+}
+
+/// A look that answers by one word.
+fn said(word: &str) -> Match {
+    Match::Exactly(Seen::Output(Output::ok(format!("{word}\n"))))
 }
 
 impl Module for CephFlag {

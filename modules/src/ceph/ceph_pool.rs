@@ -116,7 +116,7 @@ impl CephPool {
         words.extend(self.pg_num.iter().map(u32::to_string));
         let remove = shell.row("ceph-pool-remove-empty", [&self.name]);
         let back = Back::Exactly(Act::Call { row: remove, spoils: self.spoils() });
-        let after = Match::Alike { shape: Shape::Words, value: "there".to_owned() };
+        let after = Match::Exactly(Seen::Output(Output::ok("there\n")));
         change.steps.push(Step::call_seen(
             self.claim(fsid, "made"),
             shell.row("ceph-pool-create", words),
@@ -225,7 +225,7 @@ impl CephPool {
     fn gone(&self, facts: &Facts, shell: &Shell, fsid: &str, change: &mut Change) -> Result<(), Stop> {
         let row = self.state_row(shell);
         let before = facts.get(&Read::Ask(row.clone()))?;
-        let after = Match::Alike { shape: Shape::Words, value: "gone".to_owned() };
+        let after = Match::Exactly(Seen::Output(Output::ok("gone\n")));
         change.steps.push(Step::call_seen(
             self.claim(fsid, "made"),
             shell.row("ceph-pool-remove-empty", [&self.name]),

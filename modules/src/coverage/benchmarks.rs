@@ -19,7 +19,7 @@ pub(super) const ROWS: &[Tuning] = &[
     row(
         97,
         "tap1 in the bridge kvmbr0",
-        Argument("bridge_tap", "tap"),
+        Argument("bridge_tap", "taps"),
         NOW,
         ("the devices and files as before", "the kernel's links"),
         "tests/tests/network/queues.rs::a_bridge_and_a_tap_come_and_go",

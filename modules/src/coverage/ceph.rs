@@ -50,7 +50,7 @@ pub(super) const ROWS: &[Tuning] = &[
     row(
         37,
         "`ms_client_mode`, `ms_cluster_mode`, `ms_service_mode` secure",
-        Argument("ceph_msgr_mode", "mode"),
+        Argument("ceph_msgr_mode", "modes"),
         NOW,
         MODES,
         "modules/src/ceph/ceph_msgr_mode/tests.rs::encryption_is_preferred_first_and_osds_connect_anew_host_by_host",

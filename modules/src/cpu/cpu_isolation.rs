@@ -301,7 +301,6 @@ fn debian(host: Host) -> Host {
         .file("/etc/default/grub", "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\n")
         .file("/usr/sbin/grub-mkconfig", "")
         .file("/usr/sbin/update-grub", "")
-        .file("/boot/grub/grub.cfg", "linux /vmlinuz root=/dev/sda1 quiet\n")
         .value("/proc/cmdline", "root=/dev/sda1 quiet")
         .value(ISOLATED, "")
         .value(NOHZ_FULL, "(null)")
@@ -342,7 +341,6 @@ mod tests {
         let booted = host()
             .file("/etc/default/grub", "GRUB_CMDLINE_LINUX_DEFAULT=\"isolcpus=managed_irq,domain,2-7,18-23 nohz_full=2-7,18-23 rcu_nocbs=2-7,18-23\"\n")
             .value("/proc/cmdline", "root=/dev/sda1 isolcpus=managed_irq,domain,2-7,18-23 nohz_full=2-7,18-23 rcu_nocbs=2-7,18-23")
-            .file("/boot/grub/grub.cfg", "linux /vmlinuz root=/dev/sda1 isolcpus=managed_irq,domain,2-7,18-23 nohz_full=2-7,18-23 rcu_nocbs=2-7,18-23\n")
             .value(ISOLATED, "2-7,18-23")
             .value(NOHZ_FULL, "2-7");
         let change = planned::<CpuIsolation>(&booted, json!({ "cpus": "2-7,18-23" }));

@@ -134,7 +134,6 @@ impl Module for Smt {
                 .file("/etc/default/grub", "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\n")
                 .file("/usr/sbin/grub-mkconfig", "")
                 .file("/usr/sbin/update-grub", "")
-                .file("/boot/grub/grub.cfg", "linux /vmlinuz root=/dev/sda1 quiet\n")
                 .value("/proc/cmdline", "root=/dev/sda1 quiet")
         };
         let read = || known(CONTROL).map(|path| Read::text(&path));

@@ -71,7 +71,7 @@ impl Table<'_> {
                 also,
                 value: self.value(argument),
                 needed: required(name),
-                default: argument.get("default").filter(|default| !default.is_null()).map(chosen),
+                default: argument.get("default").filter(|default| says_something(default)).map(chosen),
                 words: said.join(" "),
             });
             let inner = self.mapping(argument);
@@ -179,4 +179,16 @@ fn chosen(choice: &Json) -> String {
 
 fn code(text: &str) -> String {
     format!("`{text}`")
+}
+
+/// Whether a default says something: an empty mapping, or one of empty parts, says nothing.
+fn says_something(default: &Json) -> bool {
+    match default {
+        Json::Null => false,
+        Json::Object(parts) if !parts.is_empty() => parts.values().any(|part| match part {
+            Json::Array(items) => !items.is_empty(),
+            other => says_something(other),
+        }),
+        _ => true,
+    }
 }

@@ -124,7 +124,7 @@ fn what_others_hold_is_refused_and_never_changes() {
     );
     gives(
         "{% macro mine() %}{% set l = [] %}{% do l.append(1) %}{{ l }}{% endmacro %}{{ mine() }}",
-        json!("[1]"),
+        json!([1]),
     );
 }
 

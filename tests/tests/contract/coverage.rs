@@ -44,8 +44,10 @@ fn said_wrong(tuning: &Tuning) -> Result<(), String> {
         Saying::Task(playbook, title) => {
             let path = top().join("playbooks").join(playbook);
             let text = fs::read_to_string(&path).map_err(|why| format!("row {row}: {playbook}: {why}"))?;
-            let line = format!("- name: {title}");
-            let found = text.lines().any(|found| found.trim() == line);
+            let named = |line: &str| {
+                line.trim().strip_prefix("- name: ").is_some_and(|name| name.trim_matches('"') == title)
+            };
+            let found = text.lines().any(named);
             found.then_some(()).ok_or_else(|| format!("row {row}: {playbook} has no task `{title}`"))
         }
     }
