@@ -22,14 +22,8 @@ fn made_once_and_taken_back_exactly() {
     let asked = served.asked();
     assert!(asked.iter().all(|method| method.contains("_get_")), "the second run only looks: {asked:?}");
     assert_eq!(served.target(), made);
-    bed.tunerun(&["undo", "last"]).ended(0);
-    let run =
-        std::fs::read_dir(bed.root.join("state")).unwrap().flatten().find(|entry| entry.path().is_dir());
-    assert!(run.is_some());
-    // The newest run changed nothing; the one before it did.
-    let runs = bed.tunerun(&["runs"]).text;
-    let names = runs.lines().filter_map(|line| line.split_whitespace().next());
-    let first = names.filter(|name| name.starts_with("20")).min().unwrap().to_owned();
+    // The newest run changed nothing; the first one did.
+    let first = bed.oldest();
     bed.tunerun(&["undo", &first]).ended(0);
     assert_eq!(served.target(), theirs, "what others made is as it was");
     assert!(!bed.list().exists());
