@@ -119,8 +119,13 @@ impl CephFlag {
             return Ok(());
         }
         let claim = || Claim::new("ceph", &format!("{fsid}/flag/{node}/{}", self.flag));
-        let spoils =
-            vec![Spoil::Answers("ceph-osd-dump".to_owned()), Spoil::Answers("ceph-health".to_owned())];
+        let spoils_to = |word: &str| {
+            vec![
+                Spoil::Becomes(Read::Ask(look.clone()), one_word(word)),
+                Spoil::Answers("ceph-osd-dump".to_owned()),
+                Spoil::Answers("ceph-health".to_owned()),
+            ]
+        };
         let call = |name: &str| shell.row(name, words);
         if self.state == FlagState::Present && self.lease > 0 {
             change.steps.push(self.armed(facts, shell, (fsid, node))?);
@@ -129,8 +134,8 @@ impl CephFlag {
             FlagState::Present => (call("ceph-flag-set"), call("ceph-flag-unset")),
             FlagState::Absent => (call("ceph-flag-unset"), call("ceph-flag-set")),
         };
-        let back = Back::Exactly(Act::Call { row: back, spoils: spoils.clone() });
-        let after = said(wanted);
+        let back = Back::Exactly(Act::Call { row: back, spoils: spoils_to(&now) });
+        let (after, spoils) = (said(wanted), spoils_to(wanted));
         let before = facts.get(&Read::Ask(look.clone()))?;
         change.steps.push(Step::call_seen(claim(), row, spoils, (Read::Ask(look), before, after), back));
         change.diff.push(Diff::Value {
@@ -159,7 +164,8 @@ impl CephFlag {
         let after = said("armed");
         let claim = Claim::new("ceph", &format!("{fsid}/lease/{node}/{}", self.flag));
         let back = Back::Exactly(Act::Call { row: end, spoils: Vec::new() });
-        Ok(Step::call_seen(claim, row, Vec::new(), (look, seen, after), back))
+        let spoils = vec![Spoil::Becomes(look.clone(), one_word("armed"))];
+        Ok(Step::call_seen(claim, row, spoils, (look, seen, after), back))
     }
 
     /// Takes the end away, after the flag.
@@ -168,13 +174,18 @@ impl CephFlag {
         let (look, seen) = self.lease_look(facts, shell, node)?;
         let after = said("none");
         let claim = Claim::new("ceph", &format!("{fsid}/lease/{node}/{}", self.flag));
-        Ok(Step::call_seen(claim, row, Vec::new(), (look, seen, after), Back::Nothing))
+        let spoils = vec![Spoil::Becomes(look.clone(), one_word("none"))];
+        Ok(Step::call_seen(claim, row, spoils, (look, seen, after), Back::Nothing))
     }
 }
 
 /// A look that answers by one word.
 fn said(word: &str) -> Match {
-    Match::Exactly(Seen::Output(Output::ok(format!("{word}\n"))))
+    Match::Exactly(one_word(word))
+}
+
+fn one_word(word: &str) -> Seen {
+    Seen::Output(Output::ok(format!("{word}\n")))
 }
 
 impl Module for CephFlag {

@@ -116,11 +116,13 @@ impl CephPool {
         words.extend(self.pg_num.iter().map(u32::to_string));
         let remove = shell.row("ceph-pool-remove-empty", [&self.name]);
         let back = Back::Exactly(Act::Call { row: remove, spoils: self.spoils() });
+        let mut spoils = self.spoils();
+        spoils.push(Spoil::Becomes(Read::Ask(row.clone()), Seen::Output(Output::ok("there\n"))));
         let after = Match::Exactly(Seen::Output(Output::ok("there\n")));
         change.steps.push(Step::call_seen(
             self.claim(fsid, "made"),
             shell.row("ceph-pool-create", words),
-            self.spoils(),
+            spoils,
             (Read::Ask(row), before, after),
             back,
         ));
@@ -225,11 +227,13 @@ impl CephPool {
     fn gone(&self, facts: &Facts, shell: &Shell, fsid: &str, change: &mut Change) -> Result<(), Stop> {
         let row = self.state_row(shell);
         let before = facts.get(&Read::Ask(row.clone()))?;
+        let mut spoils = self.spoils();
+        spoils.push(Spoil::Becomes(Read::Ask(row.clone()), Seen::Output(Output::ok("gone\n"))));
         let after = Match::Exactly(Seen::Output(Output::ok("gone\n")));
         change.steps.push(Step::call_seen(
             self.claim(fsid, "made"),
             shell.row("ceph-pool-remove-empty", [&self.name]),
-            self.spoils(),
+            spoils,
             (Read::Ask(row), before, after),
             Back::None { why: "a pool that is made again has another number and other settings".to_owned() },
         ));

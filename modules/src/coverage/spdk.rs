@@ -98,7 +98,7 @@ pub(super) const ROWS: &[Tuning] = &[
         Argument("qemu_args", "guest.vhost_user_scsi"),
         CYCLE,
         LINE,
-        "tests/tests/libvirt/qemu.rs::a_vhost_user_device_on_shared_memory_is_taken_by_qemu",
+        "tests/tests/libvirt/qemu.rs::a_vhost_user_device_on_shared_memory_is_written_and_taken_back",
     ),
     row(
         94,
@@ -106,7 +106,7 @@ pub(super) const ROWS: &[Tuning] = &[
         Argument("qemu_args", "guest.drives"),
         CYCLE,
         LINE,
-        "tests/tests/libvirt/qemu.rs::a_vhost_user_device_on_shared_memory_is_taken_by_qemu",
+        "tests/tests/libvirt/qemu.rs::a_vhost_user_device_on_shared_memory_is_written_and_taken_back",
     ),
     row(
         95,

