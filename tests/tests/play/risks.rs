@@ -25,7 +25,7 @@ fn a_risk_that_nobody_accepts_is_refused_before_anything_is_changed() {
     done.ended(1)
         .says("accept_risk: {irreversible:")
         .says("neither a file that was read")
-        .says("site.yml:7:");
+        .says("site.yml:6:");
     assert_eq!(bed.names("a"), ["pipe"]);
     assert!(bed.runs().is_empty());
 }
