@@ -40,7 +40,8 @@ fn a_line_is_tried_then_made_the_default_and_taken_back_over_a_boot() {
     vm.reboot();
     let new = vm.cmdline();
     assert!(has(&new, ARGS) && !new.contains("panic=30") && !new.contains("tunerun.trial"), "{new}");
-    assert_eq!(vm.ssh("cat /sys/devices/system/cpu/vulnerabilities/spectre_v2"), "Vulnerable");
+    let spectre = vm.ssh("cat /sys/devices/system/cpu/vulnerabilities/spectre_v2");
+    assert!(spectre.starts_with("Vulnerable"), "{spectre}");
     play(&vm, &tasks, &["--check", "--detailed-exitcode"]).ended(0, &[]);
 
     // The files go back at once, the running line by a boot.
