@@ -93,3 +93,69 @@ fn every_playbook_names_its_jobs() {
         assert!(text.starts_with("# "), "{name} says where it comes from");
     }
 }
+
+/// What is said of the sources' own commands, word by word as they were published.
+#[test]
+fn the_traps_of_the_sources_are_named() {
+    let vocabulary = Vocabulary::new(modules::ALL.iter().map(Known::of));
+    let said = |name: &str| -> String {
+        let path = repository().join("tests/cases").join(name).with_extension("yaml");
+        let playbook = Loader::new(&Disk, &vocabulary, Vec::new()).load(&path.to_string_lossy()).unwrap();
+        tunerun::playbook::lints::lints(&playbook).iter().map(|lint| format!("{}\n", lint.message)).collect()
+    };
+    let expected: [(&str, &[&str]); 4] = [
+        (
+            "verbatim-librbd",
+            &[
+                "a password on a command line",
+                "listens on every address",
+                "does not reach guests of QEMU",
+                "2 changes since the last measurement: LD_PRELOAD, iothread",
+                "3 changes since the last measurement",
+                "one mode of Ceph's connections alone",
+                "a file system is made over whatever is there",
+            ],
+        ),
+        (
+            "verbatim-spdk",
+            &[
+                "without an allow list",
+                "whether that core runs is known to the target alone",
+                "blocks of 8192 bytes with 0 bytes",
+                "a tap made by hand is gone",
+                "affinity of one process",
+            ],
+        ),
+        (
+            "verbatim-lvm",
+            &[
+                "inside of their section",
+                "what another tenant left",
+                "written over",
+                "`1GB` and `1G` are one size",
+                "without cache, and with a write-back cache too",
+                "overwrites a whole disk",
+            ],
+        ),
+        (
+            "verbatim-network",
+            &[
+                "`pvsendipi`",
+                "nothing sets base_core",
+                "held already by `mitigations=off`",
+                "known only to vendors' kernels",
+                "for one maker's processors",
+                "a card that passes broken packets is fast too",
+                "numbers of interrupts change over boots",
+                "values of queues are gone after a boot",
+                "a value written to /proc/sys",
+            ],
+        ),
+    ];
+    for (name, traps) in expected {
+        let text = said(name);
+        for trap in traps {
+            assert!(text.contains(trap), "{name}: `{trap}` is not in\n{text}");
+        }
+    }
+}
