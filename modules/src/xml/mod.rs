@@ -1,6 +1,6 @@
 //! XML changed by splices: what is not asked for stays as it is, letter by letter.
 //!
-//! A [`Want`] says what an element shall be like. It is both a check ([`Want::fault`]) and an edit ([`reach`]): the
+//! A [`Want`] says what an element shall be like. It is both a check ([`Want::fault`]) and an edit ([`reach()`]): the
 //! tree of the text tells where things are, and only these places of the text are replaced. Comments, quotes, blanks,
 //! CDATA and the order of attributes stay.
 mod document;

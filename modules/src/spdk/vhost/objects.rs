@@ -48,7 +48,7 @@ pub struct Controller {
     pub name: String,
     /// What a guest sees.
     pub kind: ControllerKind,
-    /// The cores that it is served by: a mask 0x1 or a list [0]; all of the target's where it is not said.
+    /// The cores that it is served by: a mask 0x1 or a list `[0]`; all of the target's where it is not said.
     #[serde(default)]
     pub cpumask: Option<Scalar>,
     /// Of `scsi`: the block device of each slot, 0 to 7.

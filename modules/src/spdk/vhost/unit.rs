@@ -30,7 +30,7 @@ pub struct TargetUnit {
     /// Huge page memory that it takes (`-s`), a multiple of 1 MiB.
     #[serde(default = "default_memory")]
     pub memory: String,
-    /// The cores that it runs on (`-m`): a mask 0x3 or a list [0,1]. Each is kept busy: leave them to it alone, on the
+    /// The cores that it runs on (`-m`): a mask 0x3 or a list `[0,1]`. Each is kept busy: leave them to it alone, on the
     /// socket of the disks and the guests' own cores.
     pub reactors: Scalar,
     /// Further arguments.
