@@ -127,10 +127,11 @@ impl Hugepages {
         }
         match self.setting() {
             Some(setting) if self.is_default(facts)? => setting.persisted(facts, change),
-            _ => all(pools.iter().map(|(_, path, count)| {
-                tmpfiles::persist(facts, path.as_str(), Some(&count.to_string()), change)
-            }))
-            .map(drop),
+            _ => {
+                let values: Vec<_> =
+                    pools.iter().map(|(_, path, count)| (path.as_str(), Some(count.to_string()))).collect();
+                tmpfiles::persist(facts, &values, change)
+            }
         }
     }
 
@@ -356,6 +357,21 @@ mod tests {
         assert!(why.contains("default_hugepagesz") && why.contains("2048kB"), "{why}");
         assert!(refusal::<Hugepages>(&host, json!({ "size": "2M" })).contains("`count` or `nodes`"));
         assert!(refusal::<Hugepages>(&host, json!({ "nodes": { "a": 2 } })).contains("number of a node"));
+    }
+
+    #[test]
+    fn each_node_is_kept_at_boot() {
+        let node = "/sys/devices/system/node/node1";
+        let host = host()
+            .value(&format!("{node}/meminfo"), "Node 1 MemFree: 8000000 kB\nNode 1 FilePages: 1000 kB")
+            .value(&format!("{node}/hugepages/hugepages-2048kB/nr_hugepages"), "0")
+            .value(&format!("{node}/hugepages/hugepages-2048kB/free_hugepages"), "0");
+        let args = json!({ "nodes": { "0": 512, "1": 256 } });
+        let mut after = host.clone();
+        for step in planned::<Hugepages>(&host, args.clone()).steps {
+            after.act(&step.act).unwrap();
+        }
+        assert!(planned::<Hugepages>(&after, args).is_empty(), "both nodes have their line");
     }
 
     #[test]

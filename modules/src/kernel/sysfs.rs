@@ -267,7 +267,7 @@ impl Module for Sysfs {
             change.notes.push(format!("nothing on this host is called {}", self.path));
         }
         if self.persist == Persist::Tmpfiles {
-            tmpfiles::persist(facts, &self.path, Some(&self.value.text()), &mut change)?;
+            tmpfiles::persist(facts, &[(&self.path, Some(self.value.text()))], &mut change)?;
         }
         for path in &paths {
             debug_assert!(!is_pattern(&self.path) || glob_matches(&self.path, path));

@@ -11,18 +11,22 @@ pub(crate) fn first_reads() -> Result<Vec<Read>, Stop> {
     known(FILE).map(|path| place::first_reads(&path))
 }
 
-/// Adds the step that makes a value be written at boot, or no more where `value` is none.
+/// Adds the step that makes values be written at boot, or no more where the value is none. All values of one task come
+/// together: the file is one, so two steps from the same text would leave the last line alone.
 pub(crate) fn persist(
     facts: &Facts,
-    target: &str,
-    value: Option<&str>,
+    values: &[(&str, Option<String>)],
     change: &mut Change,
 ) -> Result<(), Stop> {
     let path = known(FILE)?;
     let file = TextFile::read(facts, &path)?;
-    let line = value.map(|value| format!("w {} - - - - {}", quoted(target), escaped(value)));
-    let after = edited(&file.text, target, line.as_deref());
-    let claim = Claim::part(&path, target);
+    let mut after = file.text.clone();
+    for (target, value) in values {
+        let line = value.as_ref().map(|value| format!("w {} - - - - {}", quoted(target), escaped(value)));
+        after = edited(&after, target, line.as_deref());
+    }
+    let targets: Vec<&str> = values.iter().map(|(target, _)| *target).collect();
+    let claim = Claim::part(&path, &targets.join(","));
     if after.is_empty() {
         file.remove(claim, change);
     } else {
