@@ -37,6 +37,8 @@ use wishes::{Fault, Said};
 
 /// Arguments of the kernel's command line, for the next boot and all after it. Felt at a reboot, which it never does
 /// by itself: `register` holds `reboot_needed`, true only where what counts on the running line differs.
+///
+/// Huge pages that, with OSDs, guests and a reserve, want more than the host's memory need `accept_risk: {memory: …}`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KernelArgs {
