@@ -89,6 +89,14 @@ pub(crate) fn about(bytes: u64) -> String {
     }
 }
 
+/// A page's size as people and modules write it: `2M`, `1G`.
+pub(crate) fn page_text(bytes: u64) -> String {
+    let text = crate::shape::size_text(bytes);
+    [(" KiB", "K"), (" MiB", "M"), (" GiB", "G")]
+        .iter()
+        .fold(text, |text, (long, short)| text.replace(long, short))
+}
+
 /// The ways out of a sum that is too large.
 const WAY_OUT: &str = "ask for fewer huge pages, a smaller osd_memory_target or smaller guests";
 

@@ -6,7 +6,6 @@ use crate::kernel::kernel_args::line::Line;
 use crate::kernel::kernel_args::pools::is_part;
 use crate::kernel::kernel_args::token::{Key, Token};
 use crate::kernel::sysctl::order::Order;
-use crate::shape::size_text;
 use crate::vocabulary::{Facts, Read, Stop};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -114,7 +113,7 @@ pub(super) fn huge_pages(facts: &Facts) -> Result<Vec<Found>, Stop> {
     }
     let mut found = Vec::new();
     for (size, count) in pools.into_iter().filter(|(_, count)| *count > 0) {
-        let text = size_text(size).replace(" MiB", "M").replace(" GiB", "G").replace(" KiB", "K");
+        let text = crate::budget::page_text(size);
         let name = format!("Huge pages of {text}");
         let mut one = Found::new(format!("{count} huge pages of {text}"), "/sys/kernel/mm/hugepages");
         let in_all = json!({ "size": text, "count": count });

@@ -261,6 +261,7 @@ pub(super) const RULES: &[Rule] = &[
             names: &[
                 "__memmove_",
                 "__memcpy_",
+                "__pi_mem",
                 "memcpy",
                 "memmove",
                 "copy_user",

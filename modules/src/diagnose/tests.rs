@@ -272,3 +272,20 @@ fn seconds_have_bounds_and_a_host_that_cannot_be_measured_says_so() {
     let bare = Host::new();
     assert!(crate::trial::refusal::<Diagnose>(&bare, json!({})).contains("cannot be measured"));
 }
+
+/// Captured on a machine with two processors that compiled, by perf 6.1 and gawk.
+const CAPTURED: &str = include_str!("../../../tests/data/host-facts/samples-2cpu.txt");
+
+#[test]
+fn a_captured_machine_is_read_whole() {
+    let seen = samples::Samples::parse(CAPTURED);
+    assert!(seen.seconds > 2.9 && seen.cpus.len() == 2 && seen.has_profile(), "{seen:?}");
+    assert!(seen.threads.iter().any(|thread| thread.name.starts_with("rustc")), "{:?}", seen.threads);
+    assert!(seen.interrupts.iter().any(|counts| counts.name.contains("virtio")), "{:?}", seen.interrupts);
+    let host = machine(1, 2, 2, false)
+        .value("/proc/cmdline", "quiet")
+        .answer(Row::new("samples", ["5"]), Seen::Output(Output::ok(CAPTURED)));
+    let told = found(&host);
+    assert_eq!(told["unseen"], json!([]), "{told}");
+    assert!(told["symbols"].as_array().unwrap().len() > 5);
+}

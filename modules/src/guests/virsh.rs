@@ -14,7 +14,7 @@ pub(crate) fn list(uri: &str) -> Row {
 }
 
 /// The uuids of the domains that run.
-pub(super) fn active(uri: &str) -> Row {
+pub(crate) fn active(uri: &str) -> Row {
     call(uri, "virsh-list-active", [])
 }
 

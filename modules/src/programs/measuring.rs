@@ -94,8 +94,8 @@ p=$(
     { printf 'none\tperf\t%s\n' "$(printf %s "${why:-it does not run}" | tr '\n\t' '  ' | cut -c1-300)"; exit; }
   timeout -k 2 $((n + 10)) perf record -q -a -B -N -F 199 -o - -- sleep "$n" 2>/dev/null |
     timeout -k 2 60 perf report -i - --stdio -q --no-children --percent-limit 0.3 --sort comm,dso,sym -t ';' 2>/dev/null |
-    grep '^ *[0-9.]*%;' | head -n 400 | sed 's/^ */perf	/'
+    grep '^ *[0-9.]*% *;' | head -n 400 | cut -c1-240 | sed 's/^ */perf	/'
 )
 wait "$a"; s=$?
-printf '%s\n' "$p"
+printf '%s\n' "${p:-$(printf 'none\tperf\tit gave no samples')}"
 exit "$s""#;

@@ -180,8 +180,18 @@ impl Run {
 }
 
 /// Modules whose answer is what they are run for.
-const READERS: [&str; 8] =
-    ["stat", "slurp", "find", "setup", "package_facts", "service_facts", "ping", "getent"];
+const READERS: [&str; 10] = [
+    "capture",
+    "diagnose",
+    "stat",
+    "slurp",
+    "find",
+    "setup",
+    "package_facts",
+    "service_facts",
+    "ping",
+    "getent",
+];
 
 /// The answers of hosts on which nothing is to be changed; none where something is.
 pub fn answers(planned: &[(HostRun, Walked)]) -> Option<String> {

@@ -125,10 +125,16 @@ pub fn captured(host: &str, found: &Json, is_root: bool) -> DraftedPlay {
     let left = list(found, "left_out");
     if !left.is_empty() {
         let mut about = vec!["Not said above, since it cannot be said truthfully:".to_owned()];
+        let mut groups: Vec<((&str, &str), Vec<&str>)> = Vec::new();
+        for one in left {
+            let reason = (text(one, "source"), text(one, "why"));
+            match groups.iter_mut().find(|(known, _)| *known == reason) {
+                Some((_, all)) => all.push(text(one, "what")),
+                None => groups.push((reason, vec![text(one, "what")])),
+            }
+        }
         about.extend(
-            left.iter().map(|one| {
-                format!("- {} ({}): {}", text(one, "what"), text(one, "source"), text(one, "why"))
-            }),
+            groups.iter().map(|((source, why), all)| format!("- {} ({source}): {why}", all.join(", "))),
         );
         tasks.push(DraftedTask { about, ..DraftedTask::default() });
     }

@@ -4,6 +4,7 @@
 //! value is replaced in its place; each edit is read back by the same reader before it is planned.
 
 pub mod amend;
+pub(crate) mod declared;
 pub mod environment_block;
 pub mod grub;
 pub mod layout;
