@@ -25,7 +25,7 @@ pub(super) struct Counts {
     pub by: BTreeMap<u32, u64>,
 }
 
-/// One thread that used more than a twentieth of a CPU.
+/// One thread that used, or wanted, more than a twentieth of a CPU.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Thread {
     /// Its process.
@@ -42,6 +42,8 @@ pub(super) struct Thread {
     pub is_kernel: bool,
     /// The share of one CPU that it used, from 0 to 1.
     pub share: f64,
+    /// The share of the time in which it waited for a CPU.
+    pub waited: f64,
 }
 
 /// One symbol of the profile.
@@ -211,7 +213,7 @@ fn counts(words: &[&str]) -> Option<Counts> {
 
 /// `ticks` is how many a CPU has in all that time.
 fn thread(words: &[&str], ticks: f64) -> Option<Thread> {
-    let [user, system, pid, tid, cpu, whose, process, name] = words else { return None };
+    let [user, system, waited, pid, tid, cpu, whose, process, name] = words else { return None };
     let used = user.parse::<f64>().ok()? + system.parse::<f64>().ok()?;
     Some(Thread {
         pid: pid.parse().ok()?,
@@ -221,6 +223,7 @@ fn thread(words: &[&str], ticks: f64) -> Option<Thread> {
         name: (*name).to_owned(),
         is_kernel: *whose == "kernel",
         share: used / ticks.max(1.0),
+        waited: waited.parse::<f64>().unwrap_or(0.0) / ticks.max(1.0),
     })
 }
 
@@ -260,7 +263,7 @@ mod tests {
         let text = "took\t5.00\t100\ncpu\t0\t100\t0\t50\t300\t0\t0\t50\t0\ncpu\t1\tx\n\
             irq\t41\t10000\t3:9900,4:100\tPCI-MSIX-0000:00:03.0 1-edge virtio0-input.0\n\
             softirq\tNET_RX\t5000\t3:5000\t\n\
-            task\t300\t190\t10\t12\t3\tuser\tqemu-system-x86\tmsgr-worker-0\n\
+            task\t300\t190\t0\t10\t12\t3\tuser\tqemu-system-x86\tmsgr-worker-0\n\
             numa\t/sys/devices/system/node/node1/numastat\tother_node\t77\n\
             pressure\t/proc/pressure/memory\tsome\t500000\n\
             card\teth0\t1000000\t2000\t10\t1\n\

@@ -3,7 +3,7 @@ use super::case::{BusyCard, Case};
 use super::samples::{Counts, Thread};
 use std::collections::BTreeMap;
 
-/// A thread that has no more of a CPU to get.
+/// A thread that has no more of a CPU to get: it runs, or waits for one, nearly all the time.
 const FULL: f64 = 0.9;
 /// A CPU that does little but serve interrupts.
 const SERVING: f64 = 0.7;
@@ -19,8 +19,12 @@ fn listed(cpus: &[u32]) -> String {
     list.to_string()
 }
 
+fn is_full(thread: &Thread) -> bool {
+    thread.share >= 0.3 && thread.share + thread.waited >= FULL
+}
+
 fn full_threads<'a>(case: &'a Case, is_meant: impl Fn(&Thread) -> bool) -> Vec<&'a Thread> {
-    case.samples.threads.iter().filter(|thread| thread.share >= FULL && is_meant(thread)).collect()
+    case.samples.threads.iter().filter(|thread| is_full(thread) && is_meant(thread)).collect()
 }
 
 fn told(threads: &[&Thread]) -> Vec<String> {
@@ -30,7 +34,11 @@ fn told(threads: &[&Thread]) -> Vec<String> {
         } else {
             format!(" of {}", thread.process)
         };
-        format!("{}{of} ({}, CPU {})", thread.name, percent(thread.share), thread.cpu)
+        let waited = match thread.waited {
+            waited if waited >= 0.05 => format!(", {} waiting for a CPU", percent(waited)),
+            _ => String::new(),
+        };
+        format!("{}{of} ({}{waited}, CPU {})", thread.name, percent(thread.share), thread.cpu)
     };
     match threads {
         [] => Vec::new(),

@@ -121,8 +121,8 @@ fn waiting_for_locks_is_for_the_hypervisor() {
 }
 
 /// By hand: of QEMU with librbd, one messenger thread full, 18 % in libc's allocator.
-const QEMU: &str = "task\t300\t190\t900\t902\t3\tuser\tqemu-system-x86\tmsgr-worker-0\n\
-    task\t200\t200\t900\t900\t1\tuser\tqemu-system-x86\tqemu-system-x86\n\
+const QEMU: &str = "task\t300\t190\t0\t900\t902\t3\tuser\tqemu-system-x86\tmsgr-worker-0\n\
+    task\t200\t200\t0\t900\t900\t1\tuser\tqemu-system-x86\tqemu-system-x86\n\
     perf\t12.00%;msgr-worker-0;libc.so.6;[.] _int_malloc\n\
     perf\t6.00%;msgr-worker-0;libc.so.6;[.] malloc_consolidate\n";
 
@@ -147,14 +147,14 @@ fn the_allocator_of_a_guest_is_named_with_the_guest() {
     let finding = other["findings"].as_array().unwrap().iter().find(|one| one["rule"] == "allocator_in_qemu");
     assert!(finding.unwrap()["instead"].as_str().unwrap().contains("libtcmalloc.so.4.5.9"));
     let plain =
-        "task\t300\t190\t77\t77\t3\tuser\tredis\tredis\nperf\t18.00%;redis;libc.so.6;[.] _int_malloc\n";
+        "task\t300\t190\t0\t77\t77\t3\tuser\tredis\tredis\nperf\t18.00%;redis;libc.so.6;[.] _int_malloc\n";
     assert!(rules_of(&found(&host(plain))).is_empty(), "only guests are meant");
 }
 
 #[test]
 fn encryption_is_what_secure_mode_costs() {
     // 14 % in each messenger thread, as the source shows it.
-    let text = "task\t300\t190\t70\t71\t3\tuser\tceph-osd\tmsgr-worker-0\n\
+    let text = "task\t300\t190\t0\t70\t71\t3\tuser\tceph-osd\tmsgr-worker-0\n\
         perf\t14.00%;msgr-worker-0;libcrypto.so.3;[.] _aesni_ctr32_ghash_6x\n";
     let told = found(&host(text));
     assert_eq!(rules_of(&told), ["encryption", "full_messengers"]);
@@ -177,7 +177,7 @@ fn cpus(busy: &[u32], serving: &[u32]) -> String {
 #[test]
 fn copying_on_few_cpus_asks_for_one_cache() {
     let text = format!(
-        "{}task\t480\t10\t55\t55\t4\tuser\tjuicefs\tjuicefs\nperf\t35.00%;juicefs;libc.so.6;[.] __memmove_avx512_unaligned_erms\n",
+        "{}task\t480\t10\t0\t55\t55\t4\tuser\tjuicefs\tjuicefs\nperf\t35.00%;juicefs;libc.so.6;[.] __memmove_avx512_unaligned_erms\n",
         cpus(&[4, 5], &[])
     );
     let unit = |host: Host| {
@@ -233,7 +233,7 @@ fn a_single_queue_hands_on() {
 #[test]
 fn far_memory_and_waiting_and_stolen_time_are_told() {
     let text = format!(
-        "{}task\t480\t10\t55\t55\t4\tuser\tx\tx\nnuma\t/sys/devices/system/node/node0/numastat\tlocal_node\t50000\n\
+        "{}task\t480\t10\t0\t55\t55\t4\tuser\tx\tx\nnuma\t/sys/devices/system/node/node0/numastat\tlocal_node\t50000\n\
          numa\t/sys/devices/system/node/node1/numastat\tother_node\t50000\n\
          pressure\t/proc/pressure/memory\tsome\t1000000\ncpu\t9\t10\t0\t0\t390\t0\t0\t0\t100\n",
         cpus(&[4], &[])

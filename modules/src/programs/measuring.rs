@@ -49,18 +49,20 @@ function cpus(late,   line, f, k, out) {
   }
   close("/proc/stat")
 }
-function tasks(late,   cmd, line, p, f, b, e, id, u, s) {
-  cmd = "printf \"%s\\0\" /proc/[0-9]*/task/[0-9]*/stat | xargs -0 grep -sH \"\""
+function tasks(late,   cmd, line, p, q, f, b, e, id, u, s, w) {
+  cmd = "printf \"%s\\0\" /proc/[0-9]*/task/[0-9]*/schedstat /proc/[0-9]*/task/[0-9]*/stat | xargs -0 grep -sH \"\""
   while ((cmd | getline line) > 0) {
-    split(line, p, "/"); b = index(line, "("); e = match(line, /\) [A-Za-z] -?[0-9]+ /)
+    split(line, p, "/")
+    if (p[6] ~ /^schedstat/) { split(p[6], q, /[: ]/); id = p[3] "/" p[5]; if (late) L[id] = q[3] - W[id]; else W[id] = q[3]; continue }
+    b = index(line, "("); e = match(line, /\) [A-Za-z] -?[0-9]+ /)
     if (!b || !e) continue
     id = p[3] "/" p[5]; split(substr(line, e + 2), f, " "); u = f[12]; s = f[13]
     if (!late) { U[id] = u; K[id] = s; continue }
     comm = substr(line, b + 1, e - b - 1); gsub(/\t/, " ", comm)
     if (p[3] == p[5]) C[p[3]] = comm
-    u -= U[id]; s -= K[id]
-    if ((u + s) * 20 < n * hz) continue
-    T[++many] = num(u) "\t" num(s) "\t" p[3] "\t" p[5] "\t" f[37] "\t" (int(f[7] / 2097152) % 2 ? "kernel" : "user"); P[many] = p[3]; M[many] = comm
+    u -= U[id]; s -= K[id]; w = L[id] / 1e9 * hz
+    if ((u + s + w) * 20 < n * hz) continue
+    T[++many] = num(u) "\t" num(s) "\t" num(w) "\t" p[3] "\t" p[5] "\t" f[37] "\t" (int(f[7] / 2097152) % 2 ? "kernel" : "user"); P[many] = p[3]; M[many] = comm
   }
   close(cmd)
   for (k = 1; k <= many && k <= 400; k++) print "task\t" T[k] "\t" C[P[k]] "\t" M[k]

@@ -212,8 +212,12 @@ mod tests {
         let devices = value(&host, "block_devices");
         let all = devices.as_object().unwrap();
         assert!(all.len() > 2, "partitions and volumes too: {devices}");
+        let mounted = r#"{"blockdevices":[{"kname":"vda1","size":1048576,"type":"part","fstype":"ext4","mountpoints":["/",null]}]}"#;
+        let row = Row::new("lsblk", Vec::<String>::new());
+        let one = value(&Host::new().answer(row, Seen::Output(Output::ok(mounted))), "block_devices");
+        assert_eq!((&one["vda1"]["signature"], &one["vda1"]["mounts"]), (&"ext4".into(), &vec!["/"].into()));
         let made = all.values().any(|device| !device["holders"].as_array().unwrap().is_empty());
-        assert!(made && all.values().any(|device| device["signature"].is_string()), "{devices}");
+        assert!(made, "{devices}");
     }
 
     #[test]
