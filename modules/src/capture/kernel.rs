@@ -1,13 +1,13 @@
 //! Kernel arguments, settings of sysctl files and huge pages, as they are.
 use super::Found;
-use crate::draft::known;
+use crate::draft::{Draft, known};
 use crate::files::place;
 use crate::kernel::kernel_args::line::Line;
 use crate::kernel::kernel_args::pools::is_part;
 use crate::kernel::kernel_args::token::{Key, Token};
 use crate::kernel::sysctl::order::Order;
 use crate::vocabulary::{Facts, Read, Stop};
-use serde_json::json;
+use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 
 const CMDLINE: &str = "/proc/cmdline";
@@ -61,6 +61,22 @@ pub(super) fn line(facts: &Facts) -> Result<Vec<Found>, Stop> {
         found.push(Found::new(raws.join(" "), CMDLINE).way(&name, "kernel_args", args));
     }
     Ok(found)
+}
+
+/// Tasks about arguments as one; none where there are not several.
+pub(super) fn together(drafts: &[Draft]) -> Option<Draft> {
+    let own: Vec<&Draft> = drafts.iter().filter(|draft| draft.module == "kernel_args").collect();
+    let all = |name: &str| -> Vec<Json> {
+        own.iter().flat_map(|draft| draft.args[name].as_array().cloned().unwrap_or_default()).collect()
+    };
+    let mut args = Map::new();
+    for name in ["args", "replace"] {
+        let words = all(name);
+        args.extend((!words.is_empty()).then(|| (name.to_owned(), Json::Array(words))));
+    }
+    let whole = Draft::new("Kernel arguments", "kernel_args", Json::Object(args));
+    (own.len() > 1)
+        .then(|| whole.about(format!("from {CMDLINE}, and from the files of the boot loader alike")))
 }
 
 /// Settings that an administrator's files decide at boot.

@@ -128,13 +128,23 @@ impl Module for Capture {
     fn plan(&self, facts: &Facts) -> Result<Change, Stop> {
         let found: Vec<Found> = all(PARTS.iter().map(|part| part(facts)))?.into_iter().flatten().collect();
         let settled = all(found.iter().map(|one| one.settled(facts)))?;
-        let (mut tasks, mut left_out) = (Vec::new(), Vec::new());
+        let (mut drafts, mut left_out) = (Vec::new(), Vec::new());
         for (one, settled) in found.iter().zip(settled) {
             match settled {
-                Ok(draft) => tasks.push(json!({ "about": draft.about, "task": draft.task() })),
+                Ok(draft) => drafts.push(draft),
                 Err(why) => left_out.push(json!({ "what": one.what, "source": one.source, "why": why })),
             }
         }
+        // What holds argument by argument is one task where it holds together too.
+        if let Some(whole) = kernel::together(&drafts)
+            && whole.tried(facts)? == Outcome::Same
+        {
+            let first = drafts.iter().position(|draft| draft.module == whole.module).unwrap_or(0);
+            drafts.retain(|draft| draft.module != whole.module);
+            drafts.insert(first, whole);
+        }
+        let tasks: Vec<Json> =
+            drafts.iter().map(|draft| json!({ "about": draft.about, "task": draft.task() })).collect();
         Ok(Change::nothing(json!({ "tasks": tasks, "left_out": left_out })))
     }
 

@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 
 const QUEUES: &str = "/sys/class/net/*/queues/*/*ps_cpus";
 const ONLINE: &str = "/sys/devices/system/cpu/online";
+/// Cards that programs make and take away.
+const MADE: [&str; 9] = ["ifb", "dummy", "docker", "virbr", "vnet", "br-", "tun", "tap", "cali"];
 /// Features that people tune; what else `ethtool -k` lists follows from the driver.
 const FEATURES: [&str; 9] = [
     "rx-checksumming",
@@ -30,7 +32,11 @@ const FEATURES: [&str; 9] = [
 /// Cards that have a name of their own.
 fn cards(facts: &Facts) -> Result<Vec<HostPath>, Stop> {
     let names = known(facts.names(card::CARDS))?.unwrap_or_default();
-    Ok(names.into_iter().filter(|card| !matches!(card.name(), "lo" | "bonding_masters")).collect())
+    let is_own = |card: &HostPath| {
+        !matches!(card.name(), "lo" | "bonding_masters")
+            && !MADE.iter().any(|made| card.name().starts_with(made))
+    };
+    Ok(names.into_iter().filter(is_own).collect())
 }
 
 /// What cards do by themselves.

@@ -60,10 +60,12 @@ fn kernel_arguments_are_told_without_the_disks_of_the_host() {
             "BOOT_IMAGE=/vmlinuz root=/dev/sda1 ro init_on_alloc=0 hugepagesz=1G hugepages=4 console=tty0 console=ttyS0 nosmt",
         );
     let found = captured(&host);
-    let all: Vec<String> = tasks(&found, "kernel_args").iter().map(|args| args.to_string()).collect();
-    assert!(all.iter().any(|args| args.contains("init_on_alloc=0")), "{found}");
-    assert!(all.iter().any(|args| args.contains("[\"hugepagesz=1G\",\"hugepages=4\"]")), "{all:?}");
-    assert!(all.iter().any(|args| args.contains("replace") && args.contains("console=ttyS0")), "{all:?}");
+    let all = tasks(&found, "kernel_args");
+    assert_eq!(all.len(), 1, "what holds together is one task: {found}");
+    let args = all[0]["args"].to_string();
+    assert!(args.contains("\"hugepagesz=1G\",\"hugepages=4\"") && args.contains("init_on_alloc=0"), "{args}");
+    assert_eq!(all[0]["replace"], json!(["console=tty0", "console=ttyS0"]));
+    let all: Vec<String> = all.iter().map(|args| args.to_string()).collect();
     assert!(!all.iter().any(|args| args.contains("root=") || args.contains("BOOT_IMAGE")));
     assert!(left_out(&found, "nosmt").is_some(), "it is on the running line alone: {found}");
 }

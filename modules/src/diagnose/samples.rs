@@ -223,7 +223,9 @@ fn thread(words: &[&str], ticks: f64) -> Option<Thread> {
         name: (*name).to_owned(),
         is_kernel: *whose == "kernel",
         share: used / ticks.max(1.0),
-        waited: waited.parse::<f64>().unwrap_or(0.0) / ticks.max(1.0),
+        // The two clocks are read one after the other.
+        waited: (waited.parse::<f64>().unwrap_or(0.0) / ticks.max(1.0))
+            .min(1.0 - (used / ticks.max(1.0)).min(1.0)),
     })
 }
 

@@ -122,7 +122,7 @@ fn scalar(text: &str) -> String {
     if ["{{", "{%", "{#"].iter().any(|mark| text.contains(mark)) {
         return format!("!unsafe {}", quoted());
     }
-    let fine = |letter: char| letter.is_ascii_alphanumeric() || "_ ./@+-=".contains(letter);
+    let fine = |letter: char| letter.is_ascii_alphanumeric() || "_ ./@+-='".contains(letter);
     let begins =
         text.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '/' || letter == '_');
     let words = ["true", "false", "yes", "no", "on", "off", "y", "n", "null"];
