@@ -23,7 +23,7 @@ fn is_full(thread: &Thread) -> bool {
     thread.share >= 0.3 && thread.share + thread.waited >= FULL
 }
 
-fn full_threads<'a>(case: &'a Case, is_meant: impl Fn(&Thread) -> bool) -> Vec<&'a Thread> {
+fn full_threads(case: &Case, is_meant: impl Fn(&Thread) -> bool) -> Vec<&Thread> {
     case.samples.threads.iter().filter(|thread| is_full(thread) && is_meant(thread)).collect()
 }
 
