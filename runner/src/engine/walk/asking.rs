@@ -52,6 +52,9 @@ impl Walker<'_> {
         if change.is_empty() && change.wait.is_none() {
             return self.unchanged(frame, change, (tries, again));
         }
+        if let Some(problem) = crate::playbook::unjudged::of_task(frame.task) {
+            return self.failed(&frame, problem);
+        }
         change.notes.extend(frame.task.expect.iter().map(ToString::to_string));
         match self
             .scope(Some(frame.task), frame.locals.clone())
