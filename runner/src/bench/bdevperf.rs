@@ -98,7 +98,9 @@ impl Driver for Bdevperf {
         let output = only("bdevperf", outputs)?;
         check_status("bdevperf", output)?;
         let (mut found, _) = documents(&output.stdout);
-        let report = found.pop().ok_or_else(|| failed(format!("bdevperf printed no report: {}", complaint(output))))?;
+        let report = found
+            .pop()
+            .ok_or_else(|| failed(format!("bdevperf printed no report: {}", complaint(output))))?;
         let report = report.get("result").unwrap_or(&report);
         let jobs = report.get("results").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         if jobs.is_empty() {
@@ -116,7 +118,9 @@ impl Driver for Bdevperf {
         let mut reading = Reading::default();
         reading.put("iops", Measure::higher(iops, Unit::PerSecond));
         reading.put("bw_bytes", Measure::higher(sum("mibps") * 1_048_576.0, Unit::BytesPerSecond));
-        let weighted = jobs.iter().filter_map(|job| Some(number_at(job, &["avg_latency_us"])? * number_at(job, &["iops"])?));
+        let weighted = jobs
+            .iter()
+            .filter_map(|job| Some(number_at(job, &["avg_latency_us"])? * number_at(job, &["iops"])?));
         reading.put("latency_us.mean", latency(weighted.sum::<f64>() / iops));
         let most = jobs.iter().filter_map(|job| number_at(job, &["max_latency_us"])).fold(f64::NAN, f64::max);
         reading.put("latency_us.max", latency(most));

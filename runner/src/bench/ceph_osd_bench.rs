@@ -63,8 +63,8 @@ impl Driver for CephOsdBench {
         for (osd, output) in self.osds.iter().zip(outputs) {
             check_status(&format!("osd.{osd} bench"), output)?;
             let report = documents(&output.stdout).0.pop();
-            let report =
-                report.ok_or_else(|| failed(format!("osd.{osd} bench printed no report: {}", complaint(output))))?;
+            let report = report
+                .ok_or_else(|| failed(format!("osd.{osd} bench printed no report: {}", complaint(output))))?;
             let written = number_at(&report, &["bytes_written"]).unwrap_or(0.0);
             let seconds = number_at(&report, &["elapsed_sec"]).unwrap_or(0.0);
             if written < self.total.0 as f64 * 0.95 || seconds <= 0.0 {
@@ -99,7 +99,10 @@ mod tests {
     fn work_over_time_is_what_counts() {
         let whole = r#"{"bytes_written":12288000,"blocksize":4096,"elapsed_sec":2.0,"bytes_per_sec":"6144000","iops":1500}"#;
         let reading = read(whole).unwrap();
-        assert_eq!((reading.number("iops"), reading.number("osd.3.bw_bytes")), (Some(1500.0), Some(6_144_000.0)));
+        assert_eq!(
+            (reading.number("iops"), reading.number("osd.3.bw_bytes")),
+            (Some(1500.0), Some(6_144_000.0))
+        );
         assert!(read(r#"{"bytes_written":4096,"blocksize":4096,"elapsed_sec":0.1}"#).is_err());
         assert!(read("").is_err());
     }

@@ -49,7 +49,11 @@ impl Driver for CephOsdPerf {
                 }
                 reading.put(&format!("osd.{id}.{name}"), latency(ms, "it has written nothing lately"));
             }
-            let why = if osds.is_some() { "no OSD has written anything lately" } else { "ceph osd perf told nothing" };
+            let why = if osds.is_some() {
+                "no OSD has written anything lately"
+            } else {
+                "ceph osd perf told nothing"
+            };
             let mean = if seen.is_empty() { 0.0 } else { seen.iter().sum::<f64>() / seen.len() as f64 };
             reading.put(name, latency(mean, why));
         }

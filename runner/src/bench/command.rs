@@ -63,8 +63,9 @@ impl Driver for Command {
         let output = only("the command", outputs)?;
         check_status("the command", output)?;
         let (mut found, _) = documents(&output.stdout);
-        let report =
-            found.pop().ok_or_else(|| failed(format!("the command printed no JSON: {}", complaint(output))))?;
+        let report = found
+            .pop()
+            .ok_or_else(|| failed(format!("the command printed no JSON: {}", complaint(output))))?;
         let mut reading = Reading::default();
         for (name, place) in &self.figures {
             let value = walk(&report, &place.path)

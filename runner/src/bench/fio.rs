@@ -193,17 +193,13 @@ impl Fio {
     }
 
     fn target(&self) -> Vec<String> {
-        let named = |name: &str, value: &Option<String>| {
-            value.as_ref().map(|value| format!("--{name}={value}"))
-        };
-        let mut argv: Vec<String> = [
-            named("filename", &self.filename),
-            named("pool", &self.pool),
-            named("rbdname", &self.rbdname),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
+        let named =
+            |name: &str, value: &Option<String>| value.as_ref().map(|value| format!("--{name}={value}"));
+        let mut argv: Vec<String> =
+            [named("filename", &self.filename), named("pool", &self.pool), named("rbdname", &self.rbdname)]
+                .into_iter()
+                .flatten()
+                .collect();
         if self.ioengine == Engine::Rbd {
             argv.push(format!("--clientname={}", self.clientname));
         }
@@ -246,7 +242,10 @@ impl Driver for Fio {
         say(rbd && (self.pool.is_none() || self.rbdname.is_none()), "rbd needs `pool` and `rbdname`");
         say(rbd && self.filename.is_some(), "rbd has no `filename`; name the image by `rbdname`");
         say(!rbd && self.filename.is_none(), "`filename` names the device or file");
-        say(!rbd && (self.pool.is_some() || self.rbdname.is_some()), "`pool` and `rbdname` are for `ioengine: rbd`");
+        say(
+            !rbd && (self.pool.is_some() || self.rbdname.is_some()),
+            "`pool` and `rbdname` are for `ioengine: rbd`",
+        );
         say(self.rwmixread.is_some() && !self.rw.mixed(), "`rwmixread` is for rw and randrw");
         say(self.rwmixread.is_some_and(|share| share > 100), "`rwmixread` is a percentage");
         say(self.bs.0 == 0 || self.bs.0 % 512 != 0, "`bs` is a multiple of 512");
@@ -327,7 +326,9 @@ mod tests {
         )
         .unwrap();
         let line = batch.calls(SPAN)[0].argv.join(" ");
-        assert!(line.contains("--iodepth_batch=128 --iodepth_low=128 --iodepth_batch_complete=128 --userspace_reap=1"));
+        assert!(line.contains(
+            "--iodepth_batch=128 --iodepth_low=128 --iodepth_batch_complete=128 --userspace_reap=1"
+        ));
     }
 
     #[test]
@@ -335,7 +336,10 @@ mod tests {
         let mut job = Fio::new(Engine::Rbd, Pattern::Write);
         (job.pool, job.rbdname, job.prefill) = (Some("bench".into()), Some("img".into()), true);
         let line = job.calls(SPAN)[0].argv.join(" ");
-        assert!(!line.contains("runtime") && line.contains("--pool=bench --rbdname=img --clientname=admin"), "{line}");
+        assert!(
+            !line.contains("runtime") && line.contains("--pool=bench --rbdname=img --clientname=admin"),
+            "{line}"
+        );
         assert_eq!(job.destroys().as_deref(), Some("bench/img"));
     }
 

@@ -21,7 +21,8 @@ pub(super) fn read(output: &Output, asked: Option<f64>, iodepth: u32) -> Result<
     if found.len() > 1 {
         reading.note(format!("{} reports in one output; the last is the whole run", found.len()));
     }
-    let document = found.pop().ok_or_else(|| failed(format!("fio printed no report: {}", complaint(output))))?;
+    let document =
+        found.pop().ok_or_else(|| failed(format!("fio printed no report: {}", complaint(output))))?;
     if let Some(version) = document.get("fio version").and_then(Value::as_str) {
         reading.print("fio", version);
     }
@@ -34,7 +35,8 @@ pub(super) fn read(output: &Output, asked: Option<f64>, iodepth: u32) -> Result<
     }
     let mut sums = BTreeMap::new();
     for direction in DIRECTIONS {
-        let used: Vec<&Value> = jobs.iter().filter_map(|job| job.get(direction)).filter(|d| ios(d) > 0.0).collect();
+        let used: Vec<&Value> =
+            jobs.iter().filter_map(|job| job.get(direction)).filter(|d| ios(d) > 0.0).collect();
         if !used.is_empty() {
             one_direction(&mut reading, direction, &used, &mut sums)?;
         }
@@ -84,7 +86,9 @@ fn one_direction(
     // `iops` is work over time. `iops_mean` is of samples, and 0 where there were none.
     let iops = sum("iops");
     let bytes = bandwidth(jobs)?;
-    for (key, value) in [("iops", iops), ("bw_bytes", bytes), ("ios", sum("total_ios")), ("short", sum("short_ios"))] {
+    for (key, value) in
+        [("iops", iops), ("bw_bytes", bytes), ("ios", sum("total_ios")), ("short", sum("short_ios"))]
+    {
         *sums.entry(key).or_default() += value;
     }
     reading.put(&format!("{direction}.iops"), Measure::higher(iops, Unit::PerSecond));
@@ -105,7 +109,9 @@ fn bandwidth(jobs: &[&Value]) -> Result<f64, Fault> {
         if let (Some(own), Some(io), Some(runtime)) = (of("bw_bytes"), of("io_bytes"), of("runtime")) {
             let told = own * runtime / 1000.0;
             if io > 0.0 && (told / io - 1.0).abs() > 0.05 {
-                return Err(failed(format!("fio's report contradicts itself: {io} bytes, and {told:.0} by its rate")));
+                return Err(failed(format!(
+                    "fio's report contradicts itself: {io} bytes, and {told:.0} by its rate"
+                )));
             }
         }
         bytes += own;
@@ -126,7 +132,8 @@ fn latency(reading: &mut Reading, direction: &str, kind: &str, jobs: &[&Value]) 
         return;
     }
     let base = format!("{direction}.{kind}_ns");
-    let means = all.iter().filter_map(|(value, unit)| Some(number_at(value, &["mean"])? * unit * weight(value)));
+    let means =
+        all.iter().filter_map(|(value, unit)| Some(number_at(value, &["mean"])? * unit * weight(value)));
     let mean = means.sum::<f64>() / n;
     if mean > 0.0 {
         reading.put(&format!("{base}.mean"), Measure::lower(mean, Unit::Nanoseconds));
@@ -214,7 +221,11 @@ fn whole_job(reading: &mut Reading, jobs: &[Value], sums: &BTreeMap<&'static str
     let per_io = if busy > 0.0 && sum("ios") > 0.0 {
         Measure::lower(busy / sum("ios"), Unit::Microseconds)
     } else {
-        Measure::not_available("fio told no CPU time", Unit::Microseconds, Some(crate::gate::Direction::Lower))
+        Measure::not_available(
+            "fio told no CPU time",
+            Unit::Microseconds,
+            Some(crate::gate::Direction::Lower),
+        )
     };
     reading.put("cpu_per_io", per_io);
     if let Some(attained) = jobs.iter().find_map(|job| at(job, &["steadystate", "attained"])) {

@@ -115,7 +115,8 @@ impl Driver for Iperf3 {
         }
         total.figures(&mut reading, self);
         if self.streams > 1 && old(reading.fingerprint.get("iperf3")) {
-            reading.note("before iperf3 3.16 all streams share one thread; several `processes` load more cores");
+            reading
+                .note("before iperf3 3.16 all streams share one thread; several `processes` load more cores");
         }
         Ok(reading)
     }
@@ -134,10 +135,9 @@ fn report(output: &Output) -> Result<Value, Fault> {
 }
 
 fn fingerprint(reading: &mut Reading, report: &Value) {
-    for (name, path) in [
-        ("iperf3", &["start", "version"][..]),
-        ("tcp_congestion", &["end", "sender_tcp_congestion"]),
-    ] {
+    for (name, path) in
+        [("iperf3", &["start", "version"][..]), ("tcp_congestion", &["end", "sender_tcp_congestion"])]
+    {
         if let Some(text) = at(report, path).and_then(Value::as_str) {
             reading.print(name, text);
         }
@@ -209,7 +209,8 @@ impl Totals {
         self.lost += end(&["sum", "lost_packets"]).unwrap_or(0.0);
         self.packets += end(&["sum", "packets"]).unwrap_or(0.0);
         self.jitter = self.jitter.max(end(&["sum", "jitter_ms"]).unwrap_or(0.0));
-        let streams = at(report, &["end", "streams"]).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let streams =
+            at(report, &["end", "streams"]).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         self.rtt.extend(streams.iter().filter_map(|stream| number_at(stream, &["sender", "mean_rtt"])));
         self.cpu.0 += end(&["cpu_utilization_percent", "host_total"]).unwrap_or(0.0);
         self.cpu.1 += end(&["cpu_utilization_percent", "remote_total"]).unwrap_or(0.0);
@@ -262,7 +263,8 @@ mod tests {
 
     #[test]
     fn each_process_has_a_server_of_its_own() {
-        let asked: Iperf3 = serde_json::from_str(r#"{"server": "10.0.0.2", "processes": 2, "streams": 4}"#).unwrap();
+        let asked: Iperf3 =
+            serde_json::from_str(r#"{"server": "10.0.0.2", "processes": 2, "streams": 4}"#).unwrap();
         let calls = asked.calls(Span { ramp: Duration::from_secs(2), measure: Duration::from_secs(10) });
         assert_eq!(
             calls[1].argv.join(" "),

@@ -87,7 +87,8 @@ impl Driver for OpensslSpeed {
 
 /// The last figure: `+F:22:AES-128-GCM:4033536.00` (bytes/s), or in the table `4033.54k` (thousands of bytes/s).
 fn figure(text: &str, algorithm: &str) -> Option<f64> {
-    let machine = text.lines().rev().find_map(|line| line.strip_prefix("+F:")?.rsplit(':').next()?.trim().parse().ok());
+    let machine =
+        text.lines().rev().find_map(|line| line.strip_prefix("+F:")?.rsplit(':').next()?.trim().parse().ok());
     machine.or_else(|| {
         let row = text.lines().rev().find(|line| {
             line.split_whitespace().next().is_some_and(|name| name.eq_ignore_ascii_case(algorithm))

@@ -46,7 +46,13 @@ const fn usual() -> u16 {
 impl Ping {
     fn base(&self, count: u32, seconds: u64) -> Vec<String> {
         let mut argv = words(["ping", "-n", "-q", "-c"]);
-        argv.extend([count.to_string(), "-w".into(), seconds.to_string(), "-s".into(), self.size.to_string()]);
+        argv.extend([
+            count.to_string(),
+            "-w".into(),
+            seconds.to_string(),
+            "-s".into(),
+            self.size.to_string(),
+        ]);
         if self.dont_fragment {
             argv.extend(words(["-M", "do"]));
         }
@@ -90,7 +96,8 @@ impl Driver for Ping {
         };
         let none = || Measure::not_available("the first packet was lost", Unit::Milliseconds, lower);
         let alone = first.and_then(|output| Counts::of(&output.stdout)).and_then(|counts| counts.rtt);
-        reading.put("first.rtt_ms", alone.map_or_else(none, |rtt| Measure::lower(rtt[1], Unit::Milliseconds)));
+        reading
+            .put("first.rtt_ms", alone.map_or_else(none, |rtt| Measure::lower(rtt[1], Unit::Milliseconds)));
         let counts = Counts::of(&all.stdout)
             .ok_or_else(|| failed(format!("ping sent nothing ({:?}): {}", all.status, complaint(all))))?;
         if counts.sent == 0 {
@@ -141,7 +148,15 @@ impl Counts {
         }
         let rtt = text.lines().rev().find(|line| line.contains("min/avg/max"));
         counts.rtt = rtt.and_then(|line| {
-            let values: Vec<f64> = line.split_once('=')?.1.trim().split(' ').next()?.split('/').map_while(|v| v.parse().ok()).collect();
+            let values: Vec<f64> = line
+                .split_once('=')?
+                .1
+                .trim()
+                .split(' ')
+                .next()?
+                .split('/')
+                .map_while(|v| v.parse().ok())
+                .collect();
             values.try_into().ok()
         });
         Some(counts)

@@ -127,7 +127,8 @@ mod tests {
         let span = Span { ramp: Duration::ZERO, measure: Duration::from_secs(60) };
         let argv = &asked.calls(span)[0].argv;
         assert_eq!(argv[6..], ["http://p:9090/api/v1/query", "--data-urlencode", "query=rate(x[60s])"]);
-        let output = Output { status: Some(0), stdout: stdout.into(), stderr: "curl: (7) Failed to connect".into() };
+        let output =
+            Output { status: Some(0), stdout: stdout.into(), stderr: "curl: (7) Failed to connect".into() };
         asked.read(span, &[output]).unwrap().figures["value"].figure.clone()
     }
 

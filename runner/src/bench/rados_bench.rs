@@ -183,7 +183,9 @@ impl Driver for RadosBench {
         if time < 0.95 * asked {
             let told = format!("rados bench ran {time:.1} s of {asked:.0} s");
             return Err(match self.mode {
-                Mode::Seq => unfit(format!("{told}: the objects ran out; write more first, or read with rand")),
+                Mode::Seq => {
+                    unfit(format!("{told}: the objects ran out; write more first, or read with rand"))
+                }
                 Mode::Write | Mode::Rand => failed(told),
             });
         }
@@ -250,7 +252,8 @@ mod tests {
 
     #[test]
     fn old_releases_spell_keys_with_a_colon() {
-        let text = r#"{"total_time_run": 2.0, "total_writes_made": 100, "write_size": 4096, "max_latency:": "0.5"}"#;
+        let text =
+            r#"{"total_time_run": 2.0, "total_writes_made": 100, "write_size": 4096, "max_latency:": "0.5"}"#;
         let report: Value = serde_json::from_str(text).unwrap();
         let (reading, _) = bench(Mode::Write, 4096).figures(&report).unwrap();
         assert_eq!(reading.number("latency.max"), Some(0.5));

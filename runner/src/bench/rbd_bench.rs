@@ -103,7 +103,8 @@ impl Driver for RbdBench {
         let output = only("rbd bench", outputs)?;
         check_status("rbd bench", output)?;
         let last = output.stdout.lines().rev().find(|line| line.trim_start().starts_with("elapsed:"));
-        let last = last.ok_or_else(|| failed(format!("rbd bench printed no result: {}", complaint(output))))?;
+        let last =
+            last.ok_or_else(|| failed(format!("rbd bench printed no result: {}", complaint(output))))?;
         let field = |name: &str| {
             let rest = &last[last.find(name)? + name.len()..];
             let end = ["ops:", "ops/sec:", "bytes/sec:"].iter().filter_map(|next| rest.find(next)).min();

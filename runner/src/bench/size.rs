@@ -68,7 +68,9 @@ mod tests {
 
     #[test]
     fn sizes_are_read_as_written() {
-        for (text, bytes) in [("16K", 16384), ("16384", 16384), ("4 MiB", 4 << 20), ("2g", 2 << 30), ("1kb", 1024)] {
+        for (text, bytes) in
+            [("16K", 16384), ("16384", 16384), ("4 MiB", 4 << 20), ("2g", 2 << 30), ("1kb", 1024)]
+        {
             assert_eq!(Size::parse(text), Ok(Size(bytes)), "{text}");
         }
         for text in ["", "K", "4X", "-1", "99999999999T"] {

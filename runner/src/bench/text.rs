@@ -59,7 +59,8 @@ pub(super) fn check_status(tool: &str, output: &Output) -> Result<(), Fault> {
 /// The line that says most of why: the last of the errors, else the first of the output that is no JSON.
 pub(super) fn complaint(output: &Output) -> String {
     let last = output.stderr.lines().rev().find(|line| !line.trim().is_empty());
-    let first = output.stdout.lines().find(|line| !line.trim().is_empty() && !line.trim_start().starts_with('{'));
+    let first =
+        output.stdout.lines().find(|line| !line.trim().is_empty() && !line.trim_start().starts_with('{'));
     last.or(first).unwrap_or("it said nothing").trim().into()
 }
 

@@ -40,7 +40,11 @@ fn folder() -> String {
 
 impl Driver for Vdbench {
     fn faults(&self) -> Vec<String> {
-        if self.parameters.is_empty() { vec!["`parameters` names the parameter file".into()] } else { Vec::new() }
+        if self.parameters.is_empty() {
+            vec!["`parameters` names the parameter file".into()]
+        } else {
+            Vec::new()
+        }
     }
 
     fn calls(&self, span: Span) -> Vec<Call> {
@@ -75,7 +79,10 @@ impl Driver for Vdbench {
                 Ok(number) => Figure::of(number),
                 Err(_) => Figure::NotAvailable { why: format!("vdbench printed {value}") },
             };
-            reading.put(path, Measure { figure, unit: *unit, direction: *direction, floor: crate::gate::metric::FLOOR });
+            reading.put(
+                path,
+                Measure { figure, unit: *unit, direction: *direction, floor: crate::gate::metric::FLOOR },
+            );
         }
         let rate = reading.number("rate").or_else(|| reading.number("ops.rate")).unwrap_or(0.0);
         if rate <= 0.0 {
@@ -94,7 +101,9 @@ fn last_average(text: &str) -> Option<(&str, Vec<&str>)> {
     let mut header = None;
     let mut last = None;
     for line in text.lines() {
-        if line.to_ascii_lowercase().contains("interval") && (line.contains("i/o") || line.contains("ReqstdOps")) {
+        if line.to_ascii_lowercase().contains("interval")
+            && (line.contains("i/o") || line.contains("ReqstdOps"))
+        {
             header = Some(line);
         }
         let mut words = line.split_whitespace();

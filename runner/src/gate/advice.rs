@@ -64,7 +64,9 @@ impl Lever {
     pub fn text(&self) -> String {
         match self {
             Self::MorePairs { pairs } => format!("about {pairs} more pairs, in a new gate (once)"),
-            Self::LongerRuns { times } => format!("runs {times} times as long: the noise comes from within them"),
+            Self::LongerRuns { times } => {
+                format!("runs {times} times as long: the noise comes from within them")
+            }
             Self::MoreHosts { hosts } => format!("{hosts} changed hosts at once"),
             Self::Quieter { clipped } => format!("less disturbance: {clipped} pairs lie far from the others"),
             Self::LargerMargin { margin } => format!("a margin of {:.1} %", margin * 100.0),

@@ -131,10 +131,8 @@ fn woven(each: &[Vec<Pair>]) -> Vec<Pair> {
 pub fn controls<'a>(experiment: &'a Experiment, gathered: &Gathered<'_>) -> Vec<(&'a str, Control)> {
     let whole = |host: &&String| !gathered.lost.contains(&host.as_str());
     let of = |host: &'a String| {
-        let series = |metric: &Metric| Series {
-            pairs: own(experiment, gathered, host, 0, metric),
-            lacks: None,
-        };
+        let series =
+            |metric: &Metric| Series { pairs: own(experiment, gathered, host, 0, metric), lacks: None };
         (host.as_str(), experiment.metrics.iter().map(series).collect())
     };
     experiment.controls.iter().filter(whole).map(of).collect()

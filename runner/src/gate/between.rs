@@ -158,9 +158,8 @@ mod tests {
     }
 
     fn sides(hosts: u32, effect: f64) -> Vec<Sides> {
-        let of = |effect: f64| {
-            move |i: u32| host(f64::from(i) * 0.3, effect + f64::from(i % 2) * 0.004, 0.01)
-        };
+        let of =
+            |effect: f64| move |i: u32| host(f64::from(i) * 0.3, effect + f64::from(i % 2) * 0.004, 0.01);
         vec![Sides {
             changed: (0..hosts).map(of(effect)).collect(),
             kept: (0..hosts).map(of(0.0)).collect(),

@@ -223,8 +223,11 @@ impl Protocol {
     pub fn decide(&self, series: &[Series], controls: &[Control]) -> Course {
         let whole = series.iter().filter(|s| s.lacks.is_none()).map(|s| s.pairs.len()).min();
         let have = whole.unwrap_or(0);
-        let mut course =
-            Course { looks: Vec::new(), catastrophes: Vec::new(), end: Ending::Open { pairs: self.first_look() } };
+        let mut course = Course {
+            looks: Vec::new(),
+            catastrophes: Vec::new(),
+            end: Ending::Open { pairs: self.first_look() },
+        };
         if whole.is_none() {
             course.end = Ending::Decided { outcome: Outcome::Inconclusive, why: Why::Lacking(0), pairs: 0 };
             return course;
@@ -257,7 +260,13 @@ impl Protocol {
     }
 
     /// The rule of three pairs, for what the change is about. A control that falls with it takes it back.
-    fn catastrophic(&self, series: &[Series], controls: &[Control], have: usize, course: &mut Course) -> bool {
+    fn catastrophic(
+        &self,
+        series: &[Series],
+        controls: &[Control],
+        have: usize,
+        course: &mut Course,
+    ) -> bool {
         for (metric, (rule, seen)) in self.rules.iter().zip(series).enumerate() {
             if !rule.primary || rule.warn || seen.lacks.is_some() {
                 continue;

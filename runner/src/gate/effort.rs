@@ -24,7 +24,13 @@ pub struct Timing {
 impl Default for Timing {
     fn default() -> Self {
         let seconds = Duration::from_secs;
-        Self { settle: seconds(5), ramp: seconds(20), measure: seconds(60), boot: seconds(300), toggle: seconds(5) }
+        Self {
+            settle: seconds(5),
+            ramp: seconds(20),
+            measure: seconds(60),
+            boot: seconds(300),
+            toggle: seconds(5),
+        }
     }
 }
 
@@ -72,14 +78,7 @@ pub fn effort(experiment: &Experiment, timing: &Timing, benchmarks: u32, noise: 
         let seen = shown_by(experiment, noise.as_ref()?).visible(pairs, &schedule, rollback);
         Some((metric.name.clone(), metric.direction.relative(-seen).abs()))
     });
-    Effort {
-        design: design(experiment),
-        least,
-        most,
-        runs: slots * hosts,
-        boots,
-        visible: visible.collect(),
-    }
+    Effort { design: design(experiment), least, most, runs: slots * hosts, boots, visible: visible.collect() }
 }
 
 /// The noise of one unit: several hosts of a slot are one pair, their median is calmer than one.
@@ -98,7 +97,10 @@ fn design(experiment: &Experiment) -> String {
         Toggle::Runtime => format!("up to {} pairs of runs on {hosts} {plural}", experiment.max_pairs),
         Toggle::Reboot | Toggle::Guest => {
             let of = if experiment.toggle == Toggle::Reboot { "boots" } else { "power cycles" };
-            format!("{} pairs of {of} on {hosts} {plural}, {} runs each", experiment.max_pairs, experiment.runs_each)
+            format!(
+                "{} pairs of {of} on {hosts} {plural}, {} runs each",
+                experiment.max_pairs, experiment.runs_each
+            )
         }
         Toggle::None => format!(
             "{} runs before and after on {hosts} {plural} beside {}",
@@ -160,7 +162,11 @@ pub fn refusals(experiment: &Experiment, noise: &[Option<Noise>]) -> Vec<String>
         }));
     }
     if experiment.toggle == Toggle::None && experiment.canaries.len().min(experiment.controls.len()) < 4 {
-        let why = if experiment.reach == Reach::Cluster { "a cluster has no controls" } else { "4 and 4 are needed" };
+        let why = if experiment.reach == Reach::Cluster {
+            "a cluster has no controls"
+        } else {
+            "4 and 4 are needed"
+        };
         refusals.push(format!(
             "{} changed hosts beside {} others can only show a catastrophe ({why}); toggle it, or add hosts",
             experiment.canaries.len(),

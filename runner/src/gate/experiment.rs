@@ -192,7 +192,8 @@ impl Experiment {
             ));
         }
         let mut next = self.clone();
-        (next.id, next.extends, next.max_pairs, next.seed) = (id.into(), Some(self.id.clone()), max_pairs, seed);
+        (next.id, next.extends, next.max_pairs, next.seed) =
+            (id.into(), Some(self.id.clone()), max_pairs, seed);
         Ok(next)
     }
 }

@@ -88,9 +88,7 @@ fn reason(
             Reason::Futile { metric: name(metric), pairs: needs.ceil().min(1e6) as u64 }
         }
         Why::Cap(metric) => Reason::Cap { metric: name(metric) },
-        Why::FewHosts(hosts) => {
-            Reason::FewHosts { hosts: *hosts as u32, needs: between::HOSTS as u32 }
-        }
+        Why::FewHosts(hosts) => Reason::FewHosts { hosts: *hosts as u32, needs: between::HOSTS as u32 },
         Why::Lacking(metric) => {
             let why = gathered.lacks.get(*metric).cloned().flatten().unwrap_or_default();
             Reason::Lacking { metric: name(metric), why }
@@ -126,13 +124,19 @@ fn answer(
         .collect();
     let undecided = matches!(
         reason,
-        Reason::Cap { .. } | Reason::Futile { .. } | Reason::Clash { .. } | Reason::NoGain { .. } | Reason::FewHosts { .. }
+        Reason::Cap { .. }
+            | Reason::Futile { .. }
+            | Reason::Clash { .. }
+            | Reason::NoGain { .. }
+            | Reason::FewHosts { .. }
     );
     let goes_on = match outcome {
         Outcome::Pass => true,
         Outcome::Regress => false,
         // A later wave does not prove it once more: it stops where a loss shows or figures are missing.
-        Outcome::Inconclusive => experiment.wave > 0 && matches!(reason, Reason::Cap { .. } | Reason::FewHosts { .. }),
+        Outcome::Inconclusive => {
+            experiment.wave > 0 && matches!(reason, Reason::Cap { .. } | Reason::FewHosts { .. })
+        }
     };
     let advice = (outcome == Outcome::Inconclusive && undecided)
         .then(|| advise(experiment, protocol, looks, gathered))
@@ -192,9 +196,9 @@ fn judged(
             (None, None) => Finding::Open,
         },
         measurable: look.is_some_and(|look| look.finding == Finding::Pass && look.hi < 0.0),
-        gain: metric.min_gain.map(|gain| {
-            (gain * metric.share, look.is_some_and(|look| look.claim == Some(Claim::Shown)))
-        }),
+        gain: metric
+            .min_gain
+            .map(|gain| (gain * metric.share, look.is_some_and(|look| look.claim == Some(Claim::Shown)))),
         lacks,
     }
 }

@@ -83,14 +83,16 @@ impl Metric {
         let mut faults = Vec::new();
         let name = &self.name;
         if !(self.margin > 0.0 && self.margin < 1.0) {
-            faults.push(format!("the margin of {name} is {}; say a share between 0 and 1, as 5%", self.margin));
+            faults
+                .push(format!("the margin of {name} is {}; say a share between 0 and 1, as 5%", self.margin));
         }
         if !(self.share > 0.0 && self.share <= 1.0) {
             faults.push(format!("the share of {name} is {}; it lies above 0 and is at most 1", self.share));
         }
         match (self.min_gain, self.direction) {
             (Some(gain), _) if gain.is_nan() || gain <= 0.0 => {
-                faults.push(format!("the gain promised of {name} is {gain}; leave it away or say more than 0"));
+                faults
+                    .push(format!("the gain promised of {name} is {gain}; leave it away or say more than 0"));
             }
             (Some(gain), Direction::Lower) if gain >= 1.0 => {
                 faults.push(format!("{name} is better when lower: it cannot fall by {} %", gain * 100.0));

@@ -76,7 +76,8 @@ mod tests {
     #[test]
     fn what_neighbours_share_is_no_noise_of_pairs() {
         // A level that halves after the sixth run: within pairs nothing changes.
-        let runs: Vec<f64> = (0..12).map(|i| if i < 6 { 0.0 } else { -0.7 } + f64::from(i % 2) * 0.01).collect();
+        let runs: Vec<f64> =
+            (0..12).map(|i| if i < 6 { 0.0 } else { -0.7 } + f64::from(i % 2) * 0.01).collect();
         let noise = Noise::of(&runs).unwrap();
         assert!(noise.pair_sd < 0.02 && noise.lag > 0.7, "{noise:?}");
         assert_eq!(Noise::of(&runs[..5]), None);

@@ -61,7 +61,15 @@ impl Record {
             Judgement::Wants(_) => None,
         };
         let arms = (0..experiment.slots()).map(|slot| format!("{:?}", experiment.arm(0, slot))).collect();
-        Self { format: FORMAT, order: arms, experiment, fingerprint: BTreeMap::new(), runs, raw: Vec::new(), verdict }
+        Self {
+            format: FORMAT,
+            order: arms,
+            experiment,
+            fingerprint: BTreeMap::new(),
+            runs,
+            raw: Vec::new(),
+            verdict,
+        }
     }
 
     /// Judges the stored runs again.

@@ -23,7 +23,11 @@ pub fn spot_check(runs: [f64; 4], canaries: &Estimate) -> SpotCheck {
     // Two pairs err by the spread over the root of two; three times that is beyond doubt.
     let doubt = 3.0 * spread / 2_f64.sqrt();
     if canaries.effect.abs() <= doubt {
-        if (seen - canaries.effect).abs() > 2.0 * doubt { SpotCheck::Contradicted } else { SpotCheck::TooSmall }
+        if (seen - canaries.effect).abs() > 2.0 * doubt {
+            SpotCheck::Contradicted
+        } else {
+            SpotCheck::TooSmall
+        }
     } else if (seen - canaries.effect).abs() <= doubt {
         SpotCheck::Confirmed
     } else {

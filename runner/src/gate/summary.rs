@@ -82,7 +82,8 @@ fn table(text: &mut String, metrics: &[Judged]) {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..head.len()).map(width).collect();
     for row in &rows {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
         let _ = writeln!(text, "  {}", cells.join("  ").trim_end());
     }
 }
@@ -102,7 +103,8 @@ fn row(metric: &Judged) -> [String; 6] {
         Finding::Lacking => "cannot be judged".into(),
     };
     if let Some((gain, shown)) = metric.gain {
-        let _ = write!(verdict, ", gain of {:.1} % {}", gain * 100.0, if shown { "shown" } else { "not shown" });
+        let _ =
+            write!(verdict, ", gain of {:.1} % {}", gain * 100.0, if shown { "shown" } else { "not shown" });
     }
     [
         metric.name.clone(),

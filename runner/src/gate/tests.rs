@@ -104,8 +104,9 @@ fn no_figure_is_never_a_pass() {
             assert_eq!(verdict.outcome, Outcome::Inconclusive, "{value} in {arm:?}");
         }
     }
-    let (_, verdict) = play(&experiment(), |wanted| {
-        Run { end: RunEnd::Measured { figures: BTreeMap::new() }, ..with_effect(0.0)(wanted) }
+    let (_, verdict) = play(&experiment(), |wanted| Run {
+        end: RunEnd::Measured { figures: BTreeMap::new() },
+        ..with_effect(0.0)(wanted)
     });
     assert!(matches!(verdict.reason, Reason::Invalid { .. }));
 }
@@ -161,7 +162,8 @@ fn load_that_hurts_others_ends_the_gate_and_is_no_regress() {
 
 #[test]
 fn a_limit_counts_against_the_change_and_a_sensor_that_is_not_there_does_not() {
-    let limited = Experiment { limits: vec![Limit { from: "loss.percent".into(), max: 0.01 }], ..experiment() };
+    let limited =
+        Experiment { limits: vec![Limit { from: "loss.percent".into(), max: 0.01 }], ..experiment() };
     let with_loss = |loss: Figure, arm: Arm| {
         move |wanted: &Wanted| {
             let mut all = figures(1000.0 * wobble(wanted.slot));
@@ -182,10 +184,7 @@ fn a_limit_counts_against_the_change_and_a_sensor_that_is_not_there_does_not() {
 #[test]
 fn a_percentile_of_too_few_is_inconclusive_and_a_warning_never_decides() {
     let mut two = experiment();
-    two.metrics.push(Metric {
-        role: Role::Guard,
-        ..Metric::new("p99", "rbd.p99", Direction::Lower, 0.15)
-    });
+    two.metrics.push(Metric { role: Role::Guard, ..Metric::new("p99", "rbd.p99", Direction::Lower, 0.15) });
     let short = |wanted: &Wanted| {
         let mut all = figures(1000.0 * wobble(wanted.slot));
         all.insert("rbd.p99".into(), Figure::Insufficient { had: 3200, needs: 10_000 });
@@ -193,7 +192,11 @@ fn a_percentile_of_too_few_is_inconclusive_and_a_warning_never_decides() {
     };
     let (_, verdict) = play(&two, short);
     assert_eq!(verdict.outcome, Outcome::Inconclusive);
-    assert!(matches!(&verdict.reason, Reason::Lacking { why, .. } if why.contains("3200")), "{:?}", verdict.reason);
+    assert!(
+        matches!(&verdict.reason, Reason::Lacking { why, .. } if why.contains("3200")),
+        "{:?}",
+        verdict.reason
+    );
     two.metrics[1].warn = true;
     let (_, verdict) = play(&two, short);
     assert_eq!(verdict.outcome, Outcome::Pass);

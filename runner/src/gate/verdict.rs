@@ -181,21 +181,34 @@ impl Reason {
             Self::Harmless => "every metric is shown to lose less than its margin".into(),
             Self::Loss { metric } => format!("{metric} is shown to lose"),
             Self::Catastrophe { metric, gap } => {
-                format!("{metric}: every run with the change lies {:.0} % or more beyond every run without it", gap * 100.0)
+                format!(
+                    "{metric}: every run with the change lies {:.0} % or more beyond every run without it",
+                    gap * 100.0
+                )
             }
-            Self::Broken { host, what } => format!("with the change runs on {host} fail, without it none does: {what}"),
+            Self::Broken { host, what } => {
+                format!("with the change runs on {host} fail, without it none does: {what}")
+            }
             Self::Cap { metric } => format!("{metric} is neither shown harmless nor shown to lose"),
-            Self::Futile { metric, pairs } => format!("{metric} would take about {pairs} pairs at this noise"),
+            Self::Futile { metric, pairs } => {
+                format!("{metric} would take about {pairs} pairs at this noise")
+            }
             Self::Lacking { metric, why } => format!("{metric} cannot be judged: {why}"),
-            Self::Clash { host } => format!("{host}, which was not changed, differs from itself: something disturbs all hosts"),
-            Self::NoGain { metric } => format!("nothing is lost, and the promised gain of {metric} is not shown"),
+            Self::Clash { host } => {
+                format!("{host}, which was not changed, differs from itself: something disturbs all hosts")
+            }
+            Self::NoGain { metric } => {
+                format!("nothing is lost, and the promised gain of {metric} is not shown")
+            }
             Self::FewHosts { hosts, needs } => {
                 format!("{hosts} hosts on a side can only show a catastrophe; {needs} and {needs} are needed")
             }
             Self::NotLive { host, what, .. } => format!("the arm was not live on {host}: {what}"),
             Self::Invalid { host, what, .. } => format!("a run on {host} could not be had: {what}"),
             Self::Unstable => "more than a fifth of the runs had to be repeated".into(),
-            Self::Shaky => "the figures are good, and runs with the change had to be repeated far more often".into(),
+            Self::Shaky => {
+                "the figures are good, and runs with the change had to be repeated far more often".into()
+            }
             Self::Aborted { what } => format!("the load was stopped because it hurt others: {what}"),
             Self::NotBooted { host } => format!("{host} was not booted between two arms"),
         }

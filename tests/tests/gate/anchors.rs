@@ -65,7 +65,8 @@ fn welch(a: &[f64], b: &[f64]) -> Welch {
 
 /// Kayenta's judge: the 98 % interval of the Hodges-Lehmann shift lies beyond a quarter of the shift below zero.
 fn mann_whitney_low(a: &[f64], b: &[f64]) -> bool {
-    let (a, b): (Vec<f64>, Vec<f64>) = (a.iter().map(|x| x.exp()).collect(), b.iter().map(|x| x.exp()).collect());
+    let (a, b): (Vec<f64>, Vec<f64>) =
+        (a.iter().map(|x| x.exp()).collect(), b.iter().map(|x| x.exp()).collect());
     let mut shifts: Vec<f64> = b.iter().flat_map(|b| a.iter().map(move |a| b - a)).collect();
     shifts.sort_unstable_by(f64::total_cmp);
     let (m, n) = (a.len() as f64, b.len() as f64);

@@ -15,9 +15,8 @@ fn going_on_after_an_inconclusive_gate_gains_nothing() {
     let first = Experiment::new("first", "h1", vec![metric()], 1);
     let second = first.extend("second", 48, 2).unwrap();
     assert!(second.extend("third", 96, 3).is_err(), "T20: the second extension is refused");
-    let protocols = [&first, &second].map(|experiment| {
-        Protocol::new(&experiment.metrics, experiment.budget(), &experiment.schedule())
-    });
+    let protocols = [&first, &second]
+        .map(|experiment| Protocol::new(&experiment.metrics, experiment.budget(), &experiment.schedule()));
     for (seed, sd) in [(201, 0.04), (202, 0.07)] {
         let [mut none, mut margin] = [Rates::default(), Rates::default()];
         let mut seeded = Seeded::new(seed);
@@ -25,7 +24,8 @@ fn going_on_after_an_inconclusive_gate_gains_nothing() {
             for (effect, rates) in [(0.0, &mut none), (-0.05, &mut margin)] {
                 let mut end = Ending::Open { pairs: 0 };
                 for protocol in &protocols {
-                    let runs: Vec<f64> = (0..2 * protocol.max_pairs()).map(|_| sd * seeded.normal()).collect();
+                    let runs: Vec<f64> =
+                        (0..2 * protocol.max_pairs()).map(|_| sd * seeded.normal()).collect();
                     let flipped = seeded.coin();
                     end = gate(protocol, pairs(&runs, f64::ln_1p(effect), flipped));
                     if !matches!(end, Ending::Decided { outcome: Outcome::Inconclusive, .. }) {
@@ -75,7 +75,12 @@ fn a_real_trace_of_a_busy_machine_is_inconclusive() {
     assert_eq!((outcome, at), (Outcome::Inconclusive, 12));
     let look = course.looks.last().unwrap();
     let [from, to, visible] = [look.lo.exp_m1(), look.hi.exp_m1(), -(-look.visible).exp_m1()];
-    eprintln!("24 real runs of an unchanged host: [{:.1} %, {:.1} %], smallest visible loss {:.1} %", from * 100.0, to * 100.0, visible * 100.0);
+    eprintln!(
+        "24 real runs of an unchanged host: [{:.1} %, {:.1} %], smallest visible loss {:.1} %",
+        from * 100.0,
+        to * 100.0,
+        visible * 100.0
+    );
     assert!((-0.30..-0.10).contains(&from) && (0.15..0.45).contains(&to), "{from} {to}");
     assert!((0.25..0.45).contains(&visible), "{visible}");
     // What neighbours share is no noise of pairs: the level halves half way through.
@@ -86,10 +91,14 @@ fn a_real_trace_of_a_busy_machine_is_inconclusive() {
 #[test]
 fn equal_numbers_are_no_division_by_zero() {
     let same = vec![7.0; 48];
-    let Ending::Decided { outcome, pairs: at, .. } = gate(&protocol(), pairs(&same, 0.0, false)) else { panic!() };
+    let Ending::Decided { outcome, pairs: at, .. } = gate(&protocol(), pairs(&same, 0.0, false)) else {
+        panic!()
+    };
     assert_eq!((outcome, at), (Outcome::Pass, 6), "T17");
     for effect in [-0.06_f64, -0.2] {
-        let Ending::Decided { outcome, .. } = gate(&protocol(), pairs(&same, effect.ln_1p(), false)) else { panic!() };
+        let Ending::Decided { outcome, .. } = gate(&protocol(), pairs(&same, effect.ln_1p(), false)) else {
+            panic!()
+        };
         assert_eq!(outcome, Outcome::Regress, "T17 {effect}");
     }
 }

@@ -2,9 +2,7 @@
 use super::rates::{at_least, at_most, metric, replicates};
 use std::collections::BTreeMap;
 use tunerun::gate::random::Seeded;
-use tunerun::gate::{
-    Arm, Experiment, Figure, Judgement, Live, Outcome, Run, RunEnd, Toggle, judge,
-};
+use tunerun::gate::{Arm, Experiment, Figure, Judgement, Live, Outcome, Run, RunEnd, Toggle, judge};
 
 const HOSTS: [&str; 4] = ["h1", "h2", "h3", "h4"];
 
@@ -66,7 +64,9 @@ fn outcomes(effect: f64, n: u32) -> [f64; 3] {
 fn four_hosts_with_two_pairs_of_boots_each_decide() {
     let n = replicates() / 2;
     let [none, margin, large] = [0.0, -0.05, -0.10].map(|effect| outcomes(effect, n));
-    eprintln!("pairs of boots, 4 x 2, {n} gates: PASS, REGRESS, INCONCLUSIVE at 0, -5 %, -10 %: {none:?} {margin:?} {large:?}");
+    eprintln!(
+        "pairs of boots, 4 x 2, {n} gates: PASS, REGRESS, INCONCLUSIVE at 0, -5 %, -10 %: {none:?} {margin:?} {large:?}"
+    );
     assert!(none[1] <= at_most(0.01, n), "T14: {none:?}");
     assert!(margin[0] <= at_most(0.065, n), "T14: {margin:?}");
     assert!(large[1] >= at_least(0.99, n), "T14: {large:?}");

@@ -34,8 +34,9 @@ fn rejected(schedule: &Schedule, errors: [f64; 2], n: u32, seed: u64) -> [f64; 2
 fn check(schedule: &Schedule, seed: u64) {
     let n = 100_000;
     let halves: Vec<[f64; 2]> = std::thread::scope(|scope| {
-        let threads: Vec<_> =
-            [0, 1].map(|half| scope.spawn(move || rejected(schedule, [0.005, 0.05], n / 2, seed + half))).into();
+        let threads: Vec<_> = [0, 1]
+            .map(|half| scope.spawn(move || rejected(schedule, [0.005, 0.05], n / 2, seed + half)))
+            .into();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     let [small, large] = [0, 1].map(|i| f64::midpoint(halves[0][i], halves[1][i]));

@@ -15,7 +15,10 @@ fn rados_bench_counts_work_over_time() {
     let write = good(&rados("write"), span(0, 5), &[said(0, &ceph("rados-bench-write.json"))]);
     let iops = write.number("iops").unwrap();
     assert!((iops - 2680.0 / 5.032_765).abs() < 1e-9, "the tool's own 532 is cut off: {iops}");
-    assert!((write.number("bw_bytes").unwrap() / (33.281_901 * 1_048_576.0) - 1.0).abs() < 1e-5, "MB/sec is MiB/s");
+    assert!(
+        (write.number("bw_bytes").unwrap() / (33.281_901 * 1_048_576.0) - 1.0).abs() < 1e-5,
+        "MB/sec is MiB/s"
+    );
     assert_eq!(write.number("latency.mean"), Some(0.030_013));
     assert_eq!(write.per_second["bw_bytes"].len(), 5);
     assert!(matches!(write.figures["latency.p99"].figure, Figure::NotAvailable { .. }));
@@ -34,7 +37,10 @@ fn its_text_says_the_same() {
     let other = ceph("rados-bench-rand.txt")
         .replace("Average IOPS:         5026", "Average IOPS          5026")
         .replace("Average Latency(s):", "Average Latency:");
-    assert_eq!(good(&rados("rand"), span(0, 3), &[said(0, &other)]).number("latency.mean"), Some(0.003_163_99));
+    assert_eq!(
+        good(&rados("rand"), span(0, 3), &[said(0, &other)]).number("latency.mean"),
+        Some(0.003_163_99)
+    );
 }
 
 #[test]
@@ -46,8 +52,20 @@ fn objects_that_run_out_or_are_anothers_do_not_count() {
     assert!(told.contains("another run left them"), "{told}");
     let fine = [said(0, &ceph("rados-bench-rand.json"))];
     never_passes(&rados("rand"), span(0, 3), "iops", &fine, &[said(0, &ceph("rados-bench-seq.json"))]);
-    never_passes(&rados("rand"), span(0, 3), "iops", &fine, &[said(1, "error opening pool bench: (2) No such file")]);
-    never_passes(&rados("rand"), span(0, 3), "iops", &fine, &[said(0, "hints = 1\n{\"datas\":[{\"sec\":\"0\"")]);
+    never_passes(
+        &rados("rand"),
+        span(0, 3),
+        "iops",
+        &fine,
+        &[said(1, "error opening pool bench: (2) No such file")],
+    );
+    never_passes(
+        &rados("rand"),
+        span(0, 3),
+        "iops",
+        &fine,
+        &[said(0, "hints = 1\n{\"datas\":[{\"sec\":\"0\"")],
+    );
 }
 
 #[test]
@@ -64,7 +82,10 @@ fn rbd_bench_is_read_with_its_units() {
     assert_eq!(reading.number("bw_bytes"), Some(381.0 * 1_048_576.0));
     assert!(reading.notes.iter().any(|note| note.contains("less than 10 s")));
     let write = bench("write", "64K", 67_108_864);
-    assert_eq!(good(&write, span(0, 10), &[said(0, &ceph("rbd-bench-write.txt"))]).number("iops"), Some(1_765.52));
+    assert_eq!(
+        good(&write, span(0, 10), &[said(0, &ceph("rbd-bench-write.txt"))]).number("iops"),
+        Some(1_765.52)
+    );
     assert_eq!(write.destroys().as_deref(), Some("bench/img"));
     // Older releases print plain numbers and two blanks.
     let old = "elapsed:     3  ops:     2048  ops/sec:   611.90  bytes/sec: 10025369.60\n";

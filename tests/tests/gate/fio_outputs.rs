@@ -107,7 +107,11 @@ fn a_short_job_without_samples_still_has_its_rate() {
 #[test]
 fn steady_state_is_told() {
     let attained = read("fio-3.33-steadystate-attained.json", 8, 1);
-    assert!(attained.notes.iter().any(|note| note.contains("depends on its figures")), "{:?}", attained.notes);
+    assert!(
+        attained.notes.iter().any(|note| note.contains("depends on its figures")),
+        "{:?}",
+        attained.notes
+    );
     let not = read("fio-3.33-steadystate-not-attained.json", 8, 9);
     assert!(not.notes.iter().any(|note| note.contains("not attained")), "{:?}", not.notes);
 }
@@ -172,7 +176,8 @@ fn old_releases_count_in_other_units() {
 
 #[test]
 fn a_report_that_contradicts_itself_is_refused() {
-    let twisted = data("fio-3.33-libaio-randread.json").replace("\"bw_bytes\" : 124994548", "\"bw_bytes\" : 12499454");
+    let twisted =
+        data("fio-3.33-libaio-randread.json").replace("\"bw_bytes\" : 124994548", "\"bw_bytes\" : 12499454");
     let told = bad(&job(16), span(0, 12), &[said(0, &twisted)]);
     assert!(told.contains("contradicts itself"), "{told}");
 }

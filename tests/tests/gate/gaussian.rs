@@ -74,7 +74,10 @@ fn six_metrics_together_are_not_rolled_back_more_often() {
         let own: Vec<Vec<f64>> =
             (0..6).map(|_| common.iter().map(|common| common + sd * seeded.normal()).collect()).collect();
         let with = |first: f64| -> Vec<_> {
-            own.iter().enumerate().map(|(i, own)| pairs(own, if i == 0 { first } else { 0.0 }, flipped)).collect()
+            own.iter()
+                .enumerate()
+                .map(|(i, own)| pairs(own, if i == 0 { first } else { 0.0 }, flipped))
+                .collect()
         };
         none.add(&protocol.decide(&with(0.0), &[]).end);
         loss.add(&protocol.decide(&with((-0.05_f64).ln_1p()), &[]).end);

@@ -42,12 +42,22 @@ fn simulate(model: &str, seed: u64, n: u32) -> Told {
 fn all(n: u32) -> BTreeMap<&'static str, Told> {
     // Two threads: the machines that run this have two cores.
     let halves: Vec<Vec<(usize, &str)>> = (0..2)
-        .map(|half| MODELS.iter().enumerate().filter(|(i, _)| i % 2 == half).map(|(i, (name, _))| (i, *name)).collect())
+        .map(|half| {
+            MODELS
+                .iter()
+                .enumerate()
+                .filter(|(i, _)| i % 2 == half)
+                .map(|(i, (name, _))| (i, *name))
+                .collect()
+        })
         .collect();
     std::thread::scope(|scope| {
         let work = |models: Vec<(usize, &'static str)>| {
             scope.spawn(move || {
-                models.into_iter().map(|(i, name)| (name, simulate(name, 1_000 + i as u64, n))).collect::<Vec<_>>()
+                models
+                    .into_iter()
+                    .map(|(i, name)| (name, simulate(name, 1_000 + i as u64, n)))
+                    .collect::<Vec<_>>()
             })
         };
         let threads: Vec<_> = halves.into_iter().map(work).collect();

@@ -29,11 +29,16 @@ fn what_arrived_counts_and_omitted_seconds_do_not() {
 fn streams_directions_and_processes() {
     let four = good(&iperf(r#", "streams": 4"#), span(1, 4), &[said(0, &data("iperf3-3.12-tcp-P4.json"))]);
     assert!(four.notes.iter().any(|note| note.contains("before iperf3 3.16")), "{:?}", four.notes);
-    let both = good(&iperf(r#", "bidir": true"#), span(0, 4), &[said(0, &data("iperf3-3.12-tcp-bidir.json"))]);
+    let both =
+        good(&iperf(r#", "bidir": true"#), span(0, 4), &[said(0, &data("iperf3-3.12-tcp-bidir.json"))]);
     about(&both, "sum_received.bits_per_second", 3_443_137_313.057_986_3);
     about(&both, "reverse.bits_per_second", 3_036_095_205.633_724_7);
     let reverse = iperf(r#", "reverse": true"#);
-    assert!(good(&reverse, span(0, 3), &[said(0, &data("iperf3-3.12-tcp-reverse.json"))]).number("sum_received.bits_per_second").is_some());
+    assert!(
+        good(&reverse, span(0, 3), &[said(0, &data("iperf3-3.12-tcp-reverse.json"))])
+            .number("sum_received.bits_per_second")
+            .is_some()
+    );
     let tcp = said(0, &data("iperf3-3.12-tcp.json"));
     let two = iperf(r#", "processes": 2"#);
     let sum = good(&two, span(1, 6), &[tcp.clone(), tcp.clone()]);
@@ -90,7 +95,8 @@ fn a_flood_is_read_and_its_first_packet_apart() {
 
 #[test]
 fn loss_is_counted_and_never_rounded() {
-    let partial = good(&ping(), span(0, 10), &[said(0, &data("ping-iputils-20221126-flood-partial-loss.txt"))]);
+    let partial =
+        good(&ping(), span(0, 10), &[said(0, &data("ping-iputils-20221126-flood-partial-loss.txt"))]);
     assert_eq!(partial.number("lost"), Some(9.0));
     assert_eq!(partial.number("percent"), Some(100.0 * 9.0 / 5130.0));
     assert!(partial.notes.iter().any(|note| note.contains("5130 of 20000")), "{:?}", partial.notes);

@@ -31,7 +31,10 @@ fn bdevperf_is_weighted_by_its_operations() {
     let call = &bdevperf().calls(span(0, 10))[0];
     let server = call.server.as_ref().unwrap();
     assert_eq!(server.at, Answers::Socket("/var/tmp/tunerun-bdevperf.sock".into()));
-    assert!(server.argv.join(" ").ends_with("-c /etc/spdk/bdev.json -q 128 -o 4096 -w randread -t 10"), "{server:?}");
+    assert!(
+        server.argv.join(" ").ends_with("-c /etc/spdk/bdev.json -q 128 -o 4096 -w randread -t 10"),
+        "{server:?}"
+    );
     assert_eq!(call.argv.last().map(String::as_str), Some("perform_tests"));
     for (from, to) in [
         ("\"status\": \"finished\"", "\"status\": \"terminated\""),
@@ -77,12 +80,16 @@ fn vdbench_is_read_by_its_last_average() {
         "vdbench -f /root/job.txt -o /var/tmp/tunerun-vdbench -e 60 -w 10 -i 1"
     );
     let raw = good(&vdbench, span(0, 5), &[said(0, RAW)]);
-    assert_eq!((raw.number("rate"), raw.number("resp_ms"), raw.number("cpu_percent")), (Some(104.5), Some(0.012), Some(4.6)));
+    assert_eq!(
+        (raw.number("rate"), raw.number("resp_ms"), raw.number("cpu_percent")),
+        (Some(104.5), Some(0.012), Some(4.6))
+    );
     let files = good(&vdbench, span(0, 600), &[said(0, FILES)]);
     assert_eq!(files.number("ops.rate"), Some(6.2));
     assert_eq!((files.number("open.resp_ms"), files.number("close.resp_ms")), (Some(47.864), Some(2401.1)));
     // The format's average has no CPU and no rate: it is not the run's.
-    let only_format = RAW.split("16:24:31.001").next().unwrap().to_owned() + "Vdbench execution completed successfully.";
+    let only_format =
+        RAW.split("16:24:31.001").next().unwrap().to_owned() + "Vdbench execution completed successfully.";
     assert!(bad(&vdbench, span(0, 5), &[said(0, &only_format)]).contains("completed nothing"));
     let unfinished = RAW.replace("execution completed successfully", "stopped");
     never_passes(&vdbench, span(0, 5), "rate", &[said(0, RAW)], &[said(0, &unfinished)]);

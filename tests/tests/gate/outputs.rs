@@ -47,7 +47,11 @@ pub fn bad(driver: &dyn Driver, span: Span, outputs: &[Output]) -> String {
 fn end(read: Result<Reading, Fault>) -> RunEnd {
     match read {
         Ok(reading) => RunEnd::Measured {
-            figures: reading.figures.into_iter().map(|(path, measure)| (format!("x.{path}"), measure.figure)).collect(),
+            figures: reading
+                .figures
+                .into_iter()
+                .map(|(path, measure)| (format!("x.{path}"), measure.figure))
+                .collect(),
         },
         Err(fault) => RunEnd::Failed(fault),
     }
