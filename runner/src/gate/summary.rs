@@ -25,6 +25,12 @@ pub fn summary(experiment: &Experiment, verdict: &Verdict) -> String {
     );
     let _ = writeln!(text, "  {}", verdict.reason.text());
     table(&mut text, &verdict.metrics);
+    details(&mut text, verdict);
+    text
+}
+
+/// What stands below the table.
+fn details(text: &mut String, verdict: &Verdict) {
     let repeats = verdict.repeats;
     if repeats.a + repeats.b > 0 {
         let _ = writeln!(text, "  repeated: {} without the change, {} with it", repeats.a, repeats.b);
@@ -66,7 +72,6 @@ pub fn summary(experiment: &Experiment, verdict: &Verdict) -> String {
             _ => writeln!(text, "  a gain was shown of {}", gained.join(", ")),
         };
     }
-    text
 }
 
 /// Whether the whole interval lies on the good side of nothing.

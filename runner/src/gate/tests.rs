@@ -341,9 +341,9 @@ fn what_cannot_be_toggled_stands_beside_others() {
 #[test]
 fn noise_is_inconclusive_with_advice() {
     let noisy = |wanted: &Wanted| {
-        let mut seeded = random::Seeded::new(u64::from(wanted.slot) + 99);
+        let mut seeded = random::Seeded::new(u64::from(wanted.slot) + 500);
         seeded.normal();
-        run(&wanted.host, wanted.slot, wanted.arm, measured(1000.0 * (0.15 * seeded.normal()).exp()))
+        run(&wanted.host, wanted.slot, wanted.arm, measured(1000.0 * (0.3 * seeded.normal()).exp()))
     };
     let (_, verdict) = play(&experiment(), noisy);
     assert_eq!(verdict.outcome, Outcome::Inconclusive);

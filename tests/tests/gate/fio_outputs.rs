@@ -97,10 +97,10 @@ fn bins_give_the_same_percentiles() {
 fn a_short_job_without_samples_still_has_its_rate() {
     let mut short = job(1);
     (short.prefill, short.rw) = (true, Pattern::Write);
-    let reading = good(&short, span(0, 10), &[said(0, &data("fio-3.33-short-not_time_based.json"))]);
+    let reading = good(&short, span(0, 10), &[said(0, &data("fio-3.33-short-not-time_based.json"))]);
     about(&reading, "iops", 400.0);
     // Where a time was asked for, it ran out of work.
-    let told = bad(&job(1), span(0, 10), &[said(0, &data("fio-3.33-short-not_time_based.json"))]);
+    let told = bad(&job(1), span(0, 10), &[said(0, &data("fio-3.33-short-not-time_based.json"))]);
     assert!(told.contains("ran 0.0 s of 10 s"), "{told}");
 }
 
