@@ -102,3 +102,27 @@ fn rollouts_and_guards_are_said_shortly() {
     assert!(read::<Rollout>(&json!({"waves": [1], "wavs": 2})).unwrap_err().contains("wavs"));
     assert!(schema::<Rollout>().get("properties").is_some());
 }
+
+/// The example is the grammar: each of its plays is read by the types, and each gate is an experiment.
+#[test]
+fn the_example_says_three_rollouts() {
+    let plays: Vec<Json> = serde_yaml::from_str(include_str!("example-rollout.yaml")).unwrap();
+    assert_eq!(plays.len(), 3);
+    let rollout = |play: &Json| play.get("rollout").map(|value| read::<Rollout>(value).unwrap());
+    let gate = |play: &Json| play.get("gate").map(|value| read::<Gate>(value).unwrap());
+    let boots = gate(&plays[0]).unwrap();
+    let hosts = |names: [&str; 4]| names.map(Into::into).to_vec();
+    let experiment = boots
+        .experiment("g", "init_on_alloc", hosts(["a1", "b1", "c1", "d1"]), hosts(["a2", "b2", "c2", "d2"]), 1)
+        .unwrap();
+    // Four hosts and four controls with two pairs each, and one boot that is thrown away.
+    assert_eq!((experiment.toggle, experiment.boots()), (Toggle::Reboot, 40));
+    let waves = rollout(&plays[0]).unwrap().waves;
+    assert_eq!(waves.iter().map(|wave| wave.hosts().of(40)).collect::<Vec<_>>(), [4, 10, 20, 40]);
+    assert!(read::<Guard>(&plays[0]["guard"]).unwrap().allow == ["POOL_NO_REDUNDANCY"]);
+    let secure = gate(&plays[1]).unwrap();
+    let experiment = secure.experiment("g", "secure", vec!["mon1".into()], Vec::new(), 1).unwrap();
+    assert!(experiment.metrics[0].cost && experiment.limits.len() == 1);
+    assert!(gate(&plays[2]).is_none());
+    assert_eq!(rollout(&plays[2]).unwrap().activate, Activate::Later);
+}
