@@ -125,7 +125,7 @@ impl Driver for Bdevperf {
         let most = jobs.iter().filter_map(|job| number_at(job, &["max_latency_us"])).fold(f64::NAN, f64::max);
         reading.put("latency_us.max", latency(most));
         if let Some(cores) = number_at(report, &["core_count"]) {
-            reading.print("cores", cores.to_string());
+            reading.see("cores", cores.to_string());
         }
         Ok(reading)
     }

@@ -24,7 +24,7 @@ pub(super) fn read(output: &Output, asked: Option<f64>, iodepth: u32) -> Result<
     let document =
         found.pop().ok_or_else(|| failed(format!("fio printed no report: {}", complaint(output))))?;
     if let Some(version) = document.get("fio version").and_then(Value::as_str) {
-        reading.print("fio", version);
+        reading.version("fio", version);
     }
     let jobs = document.get("jobs").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     if jobs.is_empty() {

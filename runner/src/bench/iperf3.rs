@@ -114,7 +114,7 @@ impl Driver for Iperf3 {
             }
         }
         total.figures(&mut reading, self);
-        if self.streams > 1 && old(reading.fingerprint.get("iperf3")) {
+        if self.streams > 1 && old(reading.versions.get("iperf3")) {
             reading
                 .note("before iperf3 3.16 all streams share one thread; several `processes` load more cores");
         }
@@ -135,15 +135,14 @@ fn report(output: &Output) -> Result<Value, Fault> {
 }
 
 fn fingerprint(reading: &mut Reading, report: &Value) {
-    for (name, path) in
-        [("iperf3", &["start", "version"][..]), ("tcp_congestion", &["end", "sender_tcp_congestion"])]
-    {
-        if let Some(text) = at(report, path).and_then(Value::as_str) {
-            reading.print(name, text);
-        }
+    if let Some(version) = at(report, &["start", "version"]).and_then(Value::as_str) {
+        reading.version("iperf3", version);
+    }
+    if let Some(control) = at(report, &["end", "sender_tcp_congestion"]).and_then(Value::as_str) {
+        reading.see("tcp_congestion", control);
     }
     if let Some(mss) = number_at(report, &["start", "tcp_mss_default"]) {
-        reading.print("mss", mss.to_string());
+        reading.see("mss", mss.to_string());
     }
 }
 

@@ -13,6 +13,7 @@ mod fio_output;
 pub mod iperf3;
 pub mod openssl_speed;
 pub mod ping;
+pub mod preflight;
 pub mod prometheus;
 pub mod rados_bench;
 pub mod rbd_bench;
@@ -207,8 +208,10 @@ pub struct Reading {
     pub figures: BTreeMap<String, Measure>,
     /// Values second by second, where the tool tells them: for steadiness and sizing alone.
     pub per_second: BTreeMap<String, Vec<f64>>,
-    /// What must be alike in both arms: versions, congestion control.
-    pub fingerprint: BTreeMap<String, String>,
+    /// What must be alike in all runs: the versions of tools.
+    pub versions: BTreeMap<String, String>,
+    /// What a reader should see beside the figures, and what the change may well alter: congestion control, segments.
+    pub seen: BTreeMap<String, String>,
     /// What a reader should know.
     pub notes: Vec<String>,
 }
@@ -222,8 +225,12 @@ impl Reading {
         self.notes.push(note.into());
     }
 
-    fn print(&mut self, what: &str, value: impl Into<String>) {
-        self.fingerprint.insert(what.into(), value.into());
+    fn version(&mut self, what: &str, value: impl Into<String>) {
+        self.versions.insert(what.into(), value.into());
+    }
+
+    fn see(&mut self, what: &str, value: impl Into<String>) {
+        self.seen.insert(what.into(), value.into());
     }
 
     /// The number at a path, if it is one.
@@ -261,6 +268,25 @@ pub trait Driver {
 }
 
 impl Benchmark {
+    /// The same at no more than so many operations a second, for a cluster that serves others.
+    ///
+    /// # Errors
+    /// Where its tool cannot be held back; the sentence says what can be.
+    pub fn limited(&self, per_second: u64) -> Result<Self, String> {
+        match self {
+            Self::Fio(fio) => {
+                let each = (per_second / u64::from(fio.numjobs.max(1))).max(1);
+                let rate_iops = Some(fio.rate_iops.map_or(each, |own| own.min(each)));
+                Ok(Self::Fio(fio::Fio { rate_iops, ..fio.clone() }))
+            }
+            quiet if !quiet.driver().loads() => Ok(quiet.clone()),
+            _ => {
+                Err("this tool cannot be held back; use fio, which has `rate_iops`, or waive `no_guard`"
+                    .into())
+            }
+        }
+    }
+
     /// Its driver.
     pub fn driver(&self) -> &dyn Driver {
         match self {

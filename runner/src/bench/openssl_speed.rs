@@ -79,7 +79,7 @@ impl Driver for OpensslSpeed {
             line.strip_prefix("version: ").or_else(|| line.strip_prefix("OpenSSL ").map(|_| line))
         });
         if let Some(version) = version {
-            reading.print("openssl", version);
+            reading.version("openssl", version);
         }
         Ok(reading)
     }

@@ -127,15 +127,27 @@ fn woven(each: &[Vec<Pair>]) -> Vec<Pair> {
     (0..most).flat_map(|i| each.iter().filter_map(move |pairs| pairs.get(i).copied())).collect()
 }
 
-/// The controls that are whole, by name, with their pairs in the slots of the first canary.
-pub fn controls<'a>(experiment: &'a Experiment, gathered: &Gathered<'_>) -> Vec<(&'a str, Control)> {
-    let whole = |host: &&String| !gathered.lost.contains(&host.as_str());
-    let of = |host: &'a String| {
+/// The controls that are whole, by name, with their pairs in the slots of the first canary. Where boots are the pairs,
+/// all controls together are one: each alone has too few.
+pub fn controls(experiment: &Experiment, gathered: &Gathered<'_>) -> Vec<(String, Control)> {
+    let whole: Vec<&String> =
+        experiment.controls.iter().filter(|host| !gathered.lost.contains(&host.as_str())).collect();
+    let each = |host: &&String| -> Control {
         let series =
             |metric: &Metric| Series { pairs: own(experiment, gathered, host, 0, metric), lacks: None };
-        (host.as_str(), experiment.metrics.iter().map(series).collect())
+        experiment.metrics.iter().map(series).collect()
     };
-    experiment.controls.iter().filter(whole).map(of).collect()
+    let mut all: Vec<(String, Control)> = whole.iter().map(|host| ((*host).clone(), each(host))).collect();
+    if matches!(experiment.toggle, Toggle::Reboot | Toggle::Guest) && !all.is_empty() {
+        let of = |at: usize| {
+            let own = |(_, control): &(String, Control)| control.get(at).map(|series| series.pairs.clone());
+            Series { pairs: woven(&all.iter().filter_map(own).collect::<Vec<_>>()), lacks: None }
+        };
+        let together: Control = (0..experiment.metrics.len()).map(of).collect();
+        let names: Vec<&str> = all.iter().map(|(host, _)| host.as_str()).collect();
+        all = vec![(names.join(", "), together)];
+    }
+    all
 }
 
 /// Hosts before and after, per metric.

@@ -26,6 +26,8 @@ pub struct Gathered<'a> {
     pub lost: Vec<&'a str>,
     /// What ends the gate without statistics.
     pub stop: Option<Stop>,
+    /// What makes all of it worth nothing, whatever the figures say.
+    pub void: Option<Stop>,
     /// What to run next: all of one slot.
     pub next: Vec<Wanted>,
 }
@@ -94,6 +96,13 @@ pub enum Stop {
         /// What it hurt.
         what: String,
     },
+    /// A run was measured by another version of a tool.
+    OtherTool {
+        /// On this host.
+        host: String,
+        /// Which, and which versions.
+        what: String,
+    },
     /// Two boots that should differ are one.
     NotBooted {
         /// On this host.
@@ -136,9 +145,7 @@ pub fn gather<'a>(experiment: &'a Experiment, runs: &'a [Run]) -> Gathered<'a> {
         }
         walk.gathered.slots = slot + 1;
     }
-    if walk.gathered.stop.is_none() {
-        walk.gathered.stop = walk.boots();
-    }
+    walk.gathered.void = walk.versions().or_else(|| walk.boots());
     walk.gathered
 }
 
@@ -250,6 +257,21 @@ impl<'a> Walk<'a> {
             };
             lacks.get_or_insert(why);
         }
+    }
+
+    /// All runs of one host are measured by the same tools.
+    fn versions(&self) -> Option<Stop> {
+        let mut first: BTreeMap<(&str, &str), &str> = BTreeMap::new();
+        for (&(host, _), run) in &self.gathered.counted {
+            for (tool, version) in &run.versions {
+                let known = *first.entry((host, tool.as_str())).or_insert(version.as_str());
+                if known != version.as_str() {
+                    let what = format!("{tool} is {version}, and was {known}");
+                    return Some(Stop::OtherTool { host: host.into(), what });
+                }
+            }
+        }
+        None
     }
 
     /// Where arms are boots: each boot is one, and differs from the one before it.

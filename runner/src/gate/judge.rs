@@ -39,6 +39,10 @@ pub fn judge(experiment: &Experiment, runs: &[Run]) -> Judgement {
             Some(protocol.decide(&series(experiment, &gathered), &monitors))
         }
     };
+    if let Some(void) = &gathered.void {
+        let (outcome, reason) = stopped(void);
+        return answer(experiment, &protocol, &gathered, None, (outcome, reason, gathered.slots / 2));
+    }
     // What was decided on earlier pairs is not undone by a run that failed later.
     if let Some(Course { end: Ending::Decided { outcome, why, pairs }, .. }) = &course {
         let mut outcome = *outcome;
@@ -63,6 +67,7 @@ fn stopped(stop: &Stop) -> (Outcome, Reason) {
         Stop::NotLive { host, slot, what } => Reason::NotLive { host, slot, what },
         Stop::Unstable(_) => Reason::Unstable,
         Stop::Aborted { what } => Reason::Aborted { what },
+        Stop::OtherTool { host, what } => Reason::OtherTool { host, what },
         Stop::NotBooted { host, .. } => Reason::NotBooted { host },
     };
     (Outcome::Inconclusive, reason)
@@ -71,7 +76,7 @@ fn stopped(stop: &Stop) -> (Outcome, Reason) {
 fn reason(
     experiment: &Experiment,
     gathered: &Gathered<'_>,
-    controls: &[(&str, super::decide::Control)],
+    controls: &[(String, super::decide::Control)],
     why: &Why,
     course: Option<&Course>,
 ) -> Reason {
@@ -94,7 +99,7 @@ fn reason(
             Reason::Lacking { metric: name(metric), why }
         }
         Why::Clash(control) => {
-            Reason::Clash { host: controls.get(*control).map_or("", |(host, _)| host).to_owned() }
+            Reason::Clash { host: controls.get(*control).map_or_else(String::new, |(host, _)| host.clone()) }
         }
         Why::NoGain(metric) => Reason::NoGain { metric: name(metric) },
     }

@@ -19,6 +19,9 @@ pub struct Run {
     /// The boot or power cycle it was measured in, where the change needs one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot: Option<String>,
+    /// The versions of the tools that measured it: alike in all runs, or nothing can be compared.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub versions: BTreeMap<String, String>,
     /// Things to know when reading its figures: `stalls`, `loose`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<String>,

@@ -16,7 +16,17 @@ fn figures(value: f64) -> BTreeMap<String, Figure> {
 
 fn run(host: &str, slot: u32, arm: Arm, end: RunEnd) -> Run {
     let live = Live::Proven { seen: format!("{arm:?}") };
-    Run { host: host.into(), slot, arm, live, end, boot: None, flags: Vec::new(), within: None }
+    Run {
+        host: host.into(),
+        slot,
+        arm,
+        live,
+        end,
+        boot: None,
+        versions: BTreeMap::new(),
+        flags: Vec::new(),
+        within: None,
+    }
 }
 
 fn measured(value: f64) -> RunEnd {
@@ -369,4 +379,33 @@ fn a_record_gives_the_same_answer_byte_for_byte() {
         let newer = Record { format: 99, ..again };
         assert_eq!(newer.replay(), Err(record::Unlike::Format(99)));
     }
+}
+
+#[test]
+fn another_version_of_the_tool_makes_all_of_it_worth_nothing() {
+    let (mut runs, verdict) = play(&experiment(), with_effect(0.0));
+    assert_eq!(verdict.outcome, Outcome::Pass);
+    for run in &mut runs {
+        run.versions.insert("fio".into(), "fio-3.33".into());
+    }
+    let alike = Record::new(experiment(), runs.clone());
+    assert_eq!(alike.verdict.map(|verdict| verdict.outcome), Some(Outcome::Pass));
+    runs[7].versions.insert("fio".into(), "fio-3.36".into());
+    let verdict = Record::new(experiment(), runs).verdict.unwrap();
+    assert_eq!(verdict.outcome, Outcome::Inconclusive);
+    assert!(matches!(&verdict.reason, Reason::OtherTool { what, .. } if what.contains("3.36")));
+}
+
+#[test]
+fn boots_that_did_not_happen_are_seen_in_a_whole_record_too() {
+    let one = Experiment { toggle: Toggle::Reboot, max_pairs: 8, runs_each: 2, ..experiment() };
+    let (mut runs, verdict) = play(&one, booted(&one, 0.0, false));
+    assert_eq!(verdict.outcome, Outcome::Pass, "{:?}", verdict.reason);
+    let last = runs.len() - 1;
+    runs[last].boot = Some("h1-0".into());
+    let verdict = Record::new(one, runs).verdict.unwrap();
+    assert_eq!(
+        (verdict.outcome, verdict.reason),
+        (Outcome::Inconclusive, Reason::NotBooted { host: "h1".into() })
+    );
 }

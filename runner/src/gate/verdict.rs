@@ -167,6 +167,13 @@ pub enum Reason {
         /// What it hurt.
         what: String,
     },
+    /// A run was measured by another version of a tool.
+    OtherTool {
+        /// On this host.
+        host: String,
+        /// Which, and which versions.
+        what: String,
+    },
     /// A host was not booted between two arms.
     NotBooted {
         /// This one.
@@ -210,6 +217,7 @@ impl Reason {
                 "the figures are good, and runs with the change had to be repeated far more often".into()
             }
             Self::Aborted { what } => format!("the load was stopped because it hurt others: {what}"),
+            Self::OtherTool { host, what } => format!("runs on {host} cannot be compared: {what}"),
             Self::NotBooted { host } => format!("{host} was not booted between two arms"),
         }
     }

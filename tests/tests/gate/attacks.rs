@@ -83,6 +83,12 @@ fn a_real_trace_of_a_busy_machine_is_inconclusive() {
     );
     assert!((-0.30..-0.10).contains(&from) && (0.15..0.45).contains(&to), "{from} {to}");
     assert!((0.25..0.45).contains(&visible), "{visible}");
+    let full = protocol().decide(&[pairs(&iops, 0.0, false)], &[]);
+    assert!(matches!(full.end, Ending::Open { pairs: 16 }), "{:?}", full.end);
+    let look = full.looks.last().unwrap();
+    let (from, to) = (look.lo.exp_m1(), look.hi.exp_m1());
+    eprintln!("the full schedule after its first 12 pairs: [{:.1} %, {:.1} %]", from * 100.0, to * 100.0);
+    assert!(from < -0.05 && to > 0.0);
     // What neighbours share is no noise of pairs: the level halves half way through.
     let noise = Noise::of(&iops).unwrap();
     assert!(noise.lag > 0.6 && noise.run_sd() < 0.31, "{noise:?}");

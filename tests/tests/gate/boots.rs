@@ -36,6 +36,7 @@ fn runs(experiment: &Experiment, effect: f64, seeded: &mut Seeded) -> Vec<Run> {
                 live: Live::Proven { seen: format!("{arm:?}") },
                 end: RunEnd::Measured { figures },
                 boot: Some(format!("{host}-{boot}")),
+                versions: BTreeMap::new(),
                 flags: Vec::new(),
                 within: None,
             });

@@ -2,6 +2,7 @@
 use super::outputs::{bad, ceph, good, never_passes, said, span};
 use tunerun::bench::Driver;
 use tunerun::bench::ceph_osd_perf::CephOsdPerf;
+use tunerun::bench::preflight;
 use tunerun::bench::rados_bench::RadosBench;
 use tunerun::bench::rbd_bench::RbdBench;
 use tunerun::gate::Figure;
@@ -110,4 +111,22 @@ fn an_idle_osd_has_no_latency_of_zero() {
     // A cluster that cannot be asked is not available, and no failure.
     let none = good(&perf, span(0, 10), &[said(1, "")]);
     assert!(matches!(none.figures["commit_latency_ms"].figure, Figure::NotAvailable { .. }));
+}
+
+#[test]
+fn a_cluster_is_fit_only_when_clean() {
+    let status = |name: &str| serde_json::from_str(&ceph(name)).unwrap();
+    assert_eq!(preflight::cluster(&status("status.json"), &[]), Vec::<String>::new());
+    let down = preflight::cluster(&status("status-final.json"), &[]);
+    assert!(down.iter().any(|why| why.starts_with("OSD_DOWN: 1 osds down")), "{down:?}");
+    let allowed = ["OSD_DOWN", "OSD_HOST_DOWN", "PG_DEGRADED"].map(Into::into);
+    let rest = preflight::cluster(&status("status-final.json"), &allowed);
+    assert!(!rest.is_empty() && rest.iter().all(|why| why.contains("not clean")), "{rest:?}");
+    let scrub = ceph("status.json").replace("active+clean", "active+clean+scrubbing+deep");
+    let scrub = preflight::cluster(&serde_json::from_str(&scrub).unwrap(), &[]);
+    assert!(scrub[0].contains("a scrub is running"), "{scrub:?}");
+    assert!(
+        !preflight::cluster(&serde_json::json!({}), &[]).is_empty(),
+        "a status that tells nothing is not fit"
+    );
 }

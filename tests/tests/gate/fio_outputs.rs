@@ -27,7 +27,7 @@ fn a_plain_run_gives_work_over_time() {
     about(&reading, "read.clat_ns.p99.9", 12_517_376.0);
     about(&reading, "iops", 30_514.9975);
     assert!(reading.number("write.iops").is_none(), "no direction that was not used");
-    assert_eq!(reading.fingerprint["fio"], "fio-3.33");
+    assert_eq!(reading.versions["fio"], "fio-3.33");
     // 366,256 completions are too few for five nines, and enough for three.
     assert!((reading.figures["read.clat_ns.p99"].floor - 0.008).abs() < 1e-12, "bins are steps");
     let cpu = reading.number("cpu_per_io").unwrap();

@@ -21,8 +21,8 @@ fn what_arrived_counts_and_omitted_seconds_do_not() {
     about(&reading, "retransmits_per_gib", 11.0 / (6_020_136_960.0 / 1_073_741_824.0));
     about(&reading, "rtt_us.mean", 216.0);
     assert_eq!(reading.per_second["sum_received.bits_per_second"].len(), 6, "the omitted second is left out");
-    assert_eq!(reading.fingerprint["iperf3"], "iperf 3.12");
-    assert_eq!(reading.fingerprint["tcp_congestion"], "bbr");
+    assert_eq!(reading.versions["iperf3"], "iperf 3.12");
+    assert_eq!(reading.seen["tcp_congestion"], "bbr");
 }
 
 #[test]

@@ -132,6 +132,8 @@ fn benchmarks_are_said_by_their_tool() {
     )
     .unwrap();
     assert_eq!(fio.driver().destroys().as_deref(), Some("/dev/nvme0n1"));
+    let held = fio.limited(500).unwrap().driver().calls(span(0, 5))[0].argv.join(" ");
+    assert!(held.contains("--rate_iops=500"), "{held}");
     let line = fio.driver().calls(span(0, 5))[0].argv.join(" ");
     assert!(line.contains("--ioengine=io_uring") && line.contains("--rwmixread=80"), "{line}");
     for (text, faults) in [

@@ -73,6 +73,7 @@ fn play(driver: &dyn Driver, span: Span, path: &str, arm: Arm, fine: &[Output], 
                     live: Live::Proven { seen: "as meant".into() },
                     end: end(driver.read(span, if wanted.arm == arm { odd } else { fine })),
                     boot: None,
+                    versions: std::collections::BTreeMap::new(),
                     flags: Vec::new(),
                     within: None,
                 };
