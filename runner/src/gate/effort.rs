@@ -75,19 +75,20 @@ pub fn effort(experiment: &Experiment, timing: &Timing, benchmarks: u32, noise: 
     let rollback = experiment.budget().rollback / experiment.metrics.len().max(1) as f64;
     let visible = experiment.metrics.iter().zip(noise).filter_map(|(metric, noise)| {
         let pairs = schedule.max_pairs();
-        let seen = shown_by(experiment, noise.as_ref()?).visible(pairs, &schedule, rollback);
+        let seen = shown_by(experiment, metric, noise.as_ref()?).visible(pairs, &schedule, rollback);
         Some((metric.name.clone(), metric.direction.relative(-seen).abs()))
     });
     Effort { design: design(experiment), least, most, runs: slots * hosts, boots, visible: visible.collect() }
 }
 
-/// The noise of one unit: several hosts of a slot are one pair, their median is calmer than one.
-fn shown_by(experiment: &Experiment, noise: &Noise) -> Noise {
+/// The noise of one unit: several hosts of a slot are one pair, their median is calmer than one. Nothing is calmer than
+/// the floor below which differences are not told apart.
+fn shown_by(experiment: &Experiment, metric: &Metric, noise: &Noise) -> Noise {
     let calmer = match experiment.toggle {
         Toggle::Runtime => (experiment.canaries.len().max(1) as f64).sqrt(),
         Toggle::Reboot | Toggle::Guest | Toggle::None => (f64::from(experiment.runs_each.max(1))).sqrt(),
     };
-    Noise { pair_sd: noise.pair_sd / calmer, ..*noise }
+    Noise { pair_sd: (noise.pair_sd / calmer).max(metric.floor), ..*noise }
 }
 
 fn design(experiment: &Experiment) -> String {
@@ -158,7 +159,7 @@ pub fn refusals(experiment: &Experiment, noise: &[Option<Noise>]) -> Vec<String>
     let mut refusals = experiment.faults();
     for (metric, noise) in experiment.metrics.iter().zip(noise).filter(|(metric, _)| !metric.warn) {
         refusals.extend(blind(experiment, metric, noise.as_ref(), |noise| {
-            shown_by(experiment, noise).visible(schedule.max_pairs(), &schedule, rollback)
+            shown_by(experiment, metric, noise).visible(schedule.max_pairs(), &schedule, rollback)
         }));
     }
     if experiment.toggle == Toggle::None && experiment.canaries.len().min(experiment.controls.len()) < 4 {

@@ -2,8 +2,10 @@
 use super::rates::{Rates, at_least, at_most, gate, metric, protocol, replicates};
 use super::trace::pairs;
 use tunerun::gate::distribution::mean;
+use tunerun::gate::effort::refusals;
+use tunerun::gate::noise::Noise;
 use tunerun::gate::random::Seeded;
-use tunerun::gate::{Errors, Metric, Protocol, Schedule};
+use tunerun::gate::{Errors, Experiment, Metric, Protocol, Schedule};
 
 /// Gates on hosts whose runs differ by `sd`; several hosts are averaged.
 fn rates(sd: f64, hosts: u32, effect: f64, seed: u64) -> Rates {
@@ -84,6 +86,29 @@ fn six_metrics_together_are_not_rolled_back_more_often() {
     }
     assert!(none.share(none.regress) <= at_most(0.01, none.n), "T11: {none:?}");
     assert!(loss.share(loss.pass) <= at_most(0.05, loss.n), "T11, one of six loses: {loss:?}");
+}
+
+/// A loss of 30 % on one changed host of forty is 0.75 % of the whole load.
+#[test]
+fn a_loss_on_one_host_of_forty_never_passes() {
+    let diluted = Metric { share: 1.0 / 40.0, ..metric() };
+    let experiment = Experiment::new("share", "h1", vec![diluted.clone()], 1);
+    for (seed, sd) in [(151, 0.0001), (152, 0.001), (153, 0.003), (154, 0.02)] {
+        let told = refusals(&experiment, &[Some(Noise::between_runs(sd))]).join("");
+        assert!(told.contains("shows as"), "no noise lets it be planned: {told}");
+        // And where it is run all the same:
+        let protocol = Protocol::new(std::slice::from_ref(&diluted), Errors::default(), &Schedule::of(24));
+        let (mut seeded, mut rates) = (Seeded::new(seed), Rates::default());
+        for _ in 0..replicates() / 4 {
+            let runs: Vec<f64> = (0..48).map(|_| sd * seeded.normal()).collect();
+            let flipped = seeded.coin();
+            rates.add(&gate(&protocol, pairs(&runs, (-0.30_f64 / 40.0).ln_1p(), flipped)));
+        }
+        if sd < 0.01 {
+            assert_eq!(rates.pass, 0, "{sd}: {rates:?}");
+        }
+        assert!(rates.share(rates.pass) <= at_most(0.05, rates.n), "{sd}: {rates:?}");
+    }
 }
 
 #[test]
