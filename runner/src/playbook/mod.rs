@@ -19,6 +19,7 @@ mod loader;
 mod loops;
 mod play;
 mod role;
+pub mod rollout;
 pub mod settings;
 pub mod tags;
 mod task;
