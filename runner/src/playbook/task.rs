@@ -7,6 +7,7 @@ use super::include;
 use super::keywords;
 use super::loader::Reader;
 use super::loops;
+use super::rollout::{Gate, written};
 use super::settings::{self, Owner, Settings};
 use super::tree::{Block, Expression, Item, Loop, LoopControl, LoopKind, Place, Setting, Task};
 use crate::diagnostic::Diagnostic;
@@ -190,7 +191,7 @@ impl Reader<'_> {
                 let topics = fields::texts(&key, &mut value, problems);
                 draft.listen = topics.iter().filter_map(|topic| topic.as_str().map(str::to_owned)).collect();
             }
-            "gate" => draft.gate = Some(Arc::new(value)),
+            "gate" => draft.gate = Some(written::<Gate>(&key, value, problems)),
             "expect" => draft.expect = expectations(value, problems),
             "probe" => draft.probe = flag(&key, &value, problems),
             "spoils" => draft.spoils = Some(Arc::new(value)),
