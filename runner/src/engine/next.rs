@@ -141,19 +141,7 @@ fn group(planned: &[Planned], members: Vec<usize>, end: usize) -> Group {
             activate(&mut pending, &mut activations, last_task, &mut steps);
         }
         steps.extend(change.steps.iter().map(|step| (order, step.clone())));
-        if change.effect == Effect::HostReboot && !change.steps.is_empty() && change.wait.is_none() {
-            owed.insert(Activation::Reboot);
-        }
-        for activation in &change.then {
-            match activation {
-                Activation::Restart(_) | Activation::GuestCycle(_) | Activation::Reboot => {
-                    owed.insert(activation.clone());
-                }
-                _ => {
-                    pending.insert(activation.clone());
-                }
-            }
-        }
+        owe(change, &mut owed, &mut pending);
         last_task = order;
     }
     activate(&mut pending, &mut activations, last_task, &mut steps);
@@ -177,6 +165,30 @@ fn group(planned: &[Planned], members: Vec<usize>, end: usize) -> Group {
         dead_man: dead_man(first),
         last: rest && !planned[*members.last().unwrap_or(&0)].ends_batch,
         members,
+    }
+}
+
+/// What a task leaves owed. A restart among its own steps is the one that tasks before it asked for.
+fn owe(change: &Change, owed: &mut BTreeSet<Activation>, pending: &mut BTreeSet<Activation>) {
+    let calls = change.steps.iter().filter_map(|step| match &step.act {
+        Act::Call { row, .. } => Activation::of_row(row),
+        _ => None,
+    });
+    for activation in calls.filter(|activation| matches!(activation, Activation::Restart(_))) {
+        owed.remove(&activation);
+    }
+    if change.effect == Effect::HostReboot && !change.steps.is_empty() && change.wait.is_none() {
+        owed.insert(Activation::Reboot);
+    }
+    for activation in &change.then {
+        match activation {
+            Activation::Restart(_) | Activation::GuestCycle(_) | Activation::Reboot => {
+                owed.insert(activation.clone());
+            }
+            _ => {
+                pending.insert(activation.clone());
+            }
+        }
     }
 }
 

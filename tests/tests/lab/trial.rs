@@ -72,7 +72,6 @@ const LINE: &str = "    - name: The line
 ";
 
 #[test]
-#[ignore = "fails on the stand-in for GRUB, and why is not known yet; the virtual machine shows it on the real one"]
 fn the_line_is_tried_before_it_is_written() {
     if !can(Tier::Booted) {
         return;
@@ -130,7 +129,6 @@ impl Stage {
 }
 
 #[test]
-#[ignore = "fails on the stand-in for GRUB, and why is not known yet; the virtual machine shows it on the real one"]
 fn a_line_that_falls_back_is_not_written_though_the_playbook_handles_it() {
     if !can(Tier::Booted) {
         return;
