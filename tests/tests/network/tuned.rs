@@ -41,8 +41,10 @@ fn a_profile_beside_the_hosts_own_settings_is_applied_and_taken_back() {
     let task = "- tuned_profile: {profile: own, settings: {main: {summary: a test}, sysctl: {net.ipv4.tcp_fin_timeout: 17}}";
 
     // TuneD applies the host's sysctl files after the profile, and the task says so.
-    let said = stage.fine(&stage.playbook(&format!("{task}}}")));
+    let play = stage.playbook(&format!("{task}}}"));
+    let said = stage.fine(&[&play[..4], &["--check"]].concat());
     assert!(said.contains("reapply_sysctl: false"), "{said}");
+    stage.fine(&play);
     has(&stage, "own", 33);
     let first = standing(&stage);
 

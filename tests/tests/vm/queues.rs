@@ -171,12 +171,14 @@ fn interrupts_that_the_kernel_keeps(vm: &Vm) {
          echo 0 >/proc/irq/$n/smp_affinity_list"
     ));
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(refused.status.code() != Some(9) && said.contains("I/O error"), "{said}");
+    assert!(refused.status.code() != Some(9) && said.contains("Input/output error"), "{said}");
     let task = format!("- irq_affinity: {{device: {disk}, cpus: '0', persist: false}}\n");
     let stuck = format!("{disk}-req.1 (served by 1, not 0)");
     play(vm, &task, &[]).ended(1, &[&stuck, "cannot_converge"]);
     let waived = format!("{task}  accept_risk: {{cannot_converge: the kernel spreads them}}\n");
-    play(vm, &waived, &[]).ended(0, &[&stuck]);
+    play(vm, &waived, &["--check"]).ended(0, &[&stuck]);
+    play(vm, &waived, &[]).ended(0, &["proven"]);
+    call(vm, &["evidence", "site.yml"]).ended(8, &["req.1 by 1"]);
 }
 
 /// The second thread of the core.
