@@ -31,7 +31,7 @@ pub const SHARED: [&str; 23] = [
 ];
 
 /// Taken by plays besides [`SHARED`].
-pub const PLAY: [&str; 22] = [
+pub const PLAY: [&str; 19] = [
     "hosts",
     "tags",
     "vars_files",
@@ -49,9 +49,6 @@ pub const PLAY: [&str; 22] = [
     "tasks",
     "post_tasks",
     "handlers",
-    "rollout",
-    "guard",
-    "gate",
     "collections",
     "import_playbook",
 ];
@@ -84,7 +81,7 @@ pub const TASK: [&str; 24] = [
     "delegate_to",
     "delegate_facts",
     "collections",
-    "gate",
+    "expect",
     "probe",
     "spoils",
     "undo",
@@ -106,7 +103,7 @@ pub struct Refusal {
 }
 
 /// All keywords that are known and refused.
-pub const REFUSED: [Refusal; 20] = [
+pub const REFUSED: [Refusal; 23] = [
     refuse(
         "async",
         "a change that outlives its connection could not be proven or undone",
@@ -147,7 +144,17 @@ pub const REFUSED: [Refusal; 20] = [
         "it makes the number of changes unknown to the plan",
         "filter the list that is looped over",
     ),
+    refuse("gate", NO_GATE, "measure before and after by hand, and write what is expected as `expect:`"),
+    refuse("rollout", NO_GATE, "use `serial:` with `max_fail_percentage: 0`: a few hosts first"),
+    refuse(
+        "guard",
+        NO_GATE,
+        "use `serial:`, and `ceph_flag` and `ceph_osd_restart`, which have their own guards",
+    ),
 ];
+
+/// What may look as if something watched over a change, and nothing would: no play with it is begun.
+const NO_GATE: &str = "nothing judges a change by a benchmark yet";
 
 const fn refuse(name: &'static str, why: &'static str, instead: &'static str) -> Refusal {
     Refusal { name, why, instead }

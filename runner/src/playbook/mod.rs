@@ -7,6 +7,7 @@
 mod action;
 pub mod arguments;
 pub mod coerce;
+mod expect;
 mod fields;
 pub mod files;
 mod freeform;
@@ -27,6 +28,7 @@ pub mod tree;
 pub mod vocabulary;
 
 pub use arguments::{Places, arguments};
+pub use expect::{Expectation, Worth};
 pub use fields::{boolean, is_template};
 pub use files::{Disk, Files, Memory};
 pub use handlers::visit;

@@ -1,6 +1,7 @@
 //! Lists of tasks: blocks, and tasks with their keywords.
 use std::sync::Arc;
 
+use super::expect::{Expectation, expectations};
 use super::fields::{self, conditions, flag, text};
 use super::include;
 use super::keywords;
@@ -30,7 +31,7 @@ pub(super) struct Draft {
     pub changed_when: Vec<Expression>,
     pub failed_when: Vec<Expression>,
     pub listen: Vec<String>,
-    pub gate: Option<Arc<Node>>,
+    pub expect: Vec<Expectation>,
     pub probe: Option<Setting<bool>>,
     pub spoils: Option<Arc<Node>>,
     pub undo: Option<Arc<Node>>,
@@ -155,7 +156,7 @@ impl Reader<'_> {
             changed_when: draft.changed_when,
             failed_when: draft.failed_when,
             listen: draft.listen,
-            gate: draft.gate,
+            expect: draft.expect,
             probe: draft.probe,
             spoils: draft.spoils,
             undo: draft.undo,
@@ -187,7 +188,7 @@ impl Reader<'_> {
                 let topics = fields::texts(&key, &mut value, problems);
                 draft.listen = topics.iter().filter_map(|topic| topic.as_str().map(str::to_owned)).collect();
             }
-            "gate" => draft.gate = Some(Arc::new(value)),
+            "expect" => draft.expect = expectations(value, problems),
             "probe" => draft.probe = flag(&key, &value, problems),
             "spoils" => draft.spoils = Some(Arc::new(value)),
             "undo" => draft.undo = Some(Arc::new(value)),

@@ -1,6 +1,7 @@
 //! The static tree of a playbook: what was written, typed, with everything inherited already resolved.
 use std::sync::Arc;
 
+use super::expect::Expectation;
 use super::role::Role;
 use super::settings::Settings;
 use crate::diagnostic::Problems;
@@ -69,12 +70,6 @@ pub struct Play {
     pub order: Order,
     /// `force_handlers:`: handlers run also on hosts that failed.
     pub force_handlers: Option<Setting<bool>>,
-    /// `rollout:` as written.
-    pub rollout: Option<Arc<Node>>,
-    /// `guard:` as written.
-    pub guard: Option<Arc<Node>>,
-    /// `gate:` as written.
-    pub gate: Option<Arc<Node>>,
     /// Roles that are statically part of the play (`roles:`, dependencies, `import_role`), for their variables.
     pub roles: Vec<Arc<Role>>,
     /// `pre_tasks:`.
@@ -276,8 +271,8 @@ pub struct Task {
     pub failed_when: Vec<Expression>,
     /// Topics this handler listens to.
     pub listen: Vec<String>,
-    /// `gate:` as written.
-    pub gate: Option<Arc<Node>>,
+    /// `expect:`: what sources say that the task is worth.
+    pub expect: Vec<Expectation>,
     /// `probe:`: the command only reads and may run while planning.
     pub probe: Option<Setting<bool>>,
     /// `spoils:` as written: what a command may change.
