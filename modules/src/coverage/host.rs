@@ -57,7 +57,7 @@ pub(super) const ROWS: &[Tuning] = &[
         Argument("irq_affinity", "device"),
         None,
         NOTHING,
-        "tests/tests/network/scripts.rs::names_are_found_again_whatever_their_numbers",
+        "tests/tests/vm/queues.rs::queues_interrupts_and_cpus_are_placed_kept_over_a_boot_and_taken_back",
     ),
     row(
         22,
@@ -105,7 +105,7 @@ pub(super) const ROWS: &[Tuning] = &[
         Argument("smt", "enabled"),
         NOW,
         ("the control before", "smt/active"),
-        "modules/src/cpu/smt.rs::live_and_at_boot",
+        "tests/tests/vm/queues.rs::queues_interrupts_and_cpus_are_placed_kept_over_a_boot_and_taken_back",
     ),
     row(
         28,

@@ -4,6 +4,7 @@ mod ceph;
 mod ceph_parts;
 mod disks;
 mod guests;
+mod interrupts;
 mod lvm;
 mod measuring;
 mod mutating;
@@ -13,11 +14,24 @@ pub mod rpc;
 use crate::vocabulary::{HostPath, Row};
 
 /// The tables of read-only programs, field by field.
-pub const READING: &[&[Program]] =
-    &[reading::READING, measuring::READING, ceph::READING, ceph_parts::READING, disks::READING, lvm::READING];
+pub const READING: &[&[Program]] = &[
+    reading::READING,
+    ceph::READING,
+    ceph_parts::READING,
+    disks::READING,
+    interrupts::READING,
+    lvm::READING,
+    measuring::READING,
+];
 /// The tables of programs that change something, field by field.
-pub const MUTATING: &[&[Program]] =
-    &[mutating::MUTATING, ceph::MUTATING, ceph_parts::MUTATING, disks::MUTATING, lvm::MUTATING];
+pub const MUTATING: &[&[Program]] = &[
+    mutating::MUTATING,
+    ceph::MUTATING,
+    ceph_parts::MUTATING,
+    disks::MUTATING,
+    interrupts::MUTATING,
+    lvm::MUTATING,
+];
 
 /// Runs a script that comes by standard input: from a file of its own, so that its first line counts. The first
 /// argument is the program that runs it, or empty.

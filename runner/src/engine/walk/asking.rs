@@ -172,7 +172,11 @@ impl Walker<'_> {
             verdict if verdict.failed => self.failed_by(&frame, verdict, None),
             verdict => {
                 let result = verdict.result.clone();
-                self.planned_in(&frame, What::Same { result, notes: change.notes });
+                let stays = change.risks.iter().map(|risk| {
+                    format!("accepted risk {}, it stays as it is: {}", risk.name.as_str(), risk.why)
+                });
+                let notes = stays.chain(change.notes.iter().cloned()).collect();
+                self.planned_in(&frame, What::Same { result, notes });
                 Inst { secret: frame.secret, ..Inst::known(verdict.result, verdict.changed) }
             }
         }
