@@ -128,62 +128,43 @@ impl CephFlag {
         (fsid, node): (&str, &str),
         change: &mut Change,
     ) -> Result<(), Stop> {
-        let before = change.steps.len();
-        let words = [self.flag.as_str(), node];
-        let look = shell.row("ceph-flag", words);
+        let look = shell.row("ceph-flag", [self.flag.as_str(), node]);
         let now = shell.text(facts, &look)?.trim().to_owned();
-        let is_marked = shell.text(facts, &shell.row("ceph-lease", words))?.trim() == "armed";
         let (is_set, is_ours, wanted) = (now != UNSET, now == OURS, self.state == FlagState::Present);
         let shown = if node == ALL { "the cluster" } else { node };
+        let word = |is_set: bool| if is_set { "set" } else { "unset" };
         change.evidence.push(Evidence::told(
-            format!("{} is {} for {shown}", self.flag, if wanted { "set" } else { "unset" }),
+            format!("{} is {} for {shown}", self.flag, word(wanted)),
             "ceph osd dump",
             (is_set == wanted, false),
             now.clone(),
             Effect::Now,
         ));
-        match self.state {
-            FlagState::Present if is_set && !is_ours => change
-                .notes
-                .push(format!("{} of {shown} was set by somebody else: it stays, and has no end", self.flag)),
-            FlagState::Absent if is_set && !is_ours && self.whose == Whose::Ours => {
-                change.notes.push(format!(
-                    "{} of {shown} was set by somebody else: it stays; `whose: anybody` takes it away",
-                    self.flag
-                ))
-            }
-            FlagState::Present if !is_set => {
-                change.steps.push(self.armed(facts, shell, (fsid, node))?);
-                change.steps.push(self.turned(facts, shell, (fsid, node), &now)?);
-                if self.lease > 0 && facts.stat(&known(SYSTEMD)?)?.is_none() {
-                    change.notes.push(format!(
-                        "no systemd runs the host that keeps watch: after a boot of it nothing takes {} of {shown} away",
-                        self.flag
-                    ));
-                }
-            }
-            FlagState::Present => {}
-            FlagState::Absent => {
-                if is_set {
-                    change.steps.push(self.turned(facts, shell, (fsid, node), &now)?);
-                }
-                if is_marked {
-                    change.steps.push(self.disarmed(facts, shell, (fsid, node))?);
-                }
-            }
+        if is_set && !is_ours && (wanted || self.whose == Whose::Ours) {
+            let then = if wanted { "and has no end" } else { "`whose: anybody` takes it away" };
+            change.notes.push(format!("{} of {shown} was set by somebody else: it stays; {then}", self.flag));
+            return Ok(());
         }
-        if change.steps.len() > before && is_set != wanted {
-            let word = |is_set: bool| Some(if is_set { "set" } else { "unset" }.to_owned());
-            change.diff.push(Diff::Value {
-                name: format!("{} of {shown}", self.flag),
-                before: word(is_set),
-                after: word(wanted),
-            });
+        if is_set == wanted {
+            return Ok(());
+        }
+        change.steps.push(self.turned(facts, shell, (fsid, node), &now)?);
+        change.diff.push(Diff::Value {
+            name: format!("{} of {shown}", self.flag),
+            before: Some(word(is_set).to_owned()),
+            after: Some(word(wanted).to_owned()),
+        });
+        if wanted && self.lease > 0 && facts.stat(&known(SYSTEMD)?)?.is_none() {
+            change.notes.push(format!(
+                "no systemd runs the host that keeps watch: after a boot of it nothing takes {} of {shown} away",
+                self.flag
+            ));
         }
         Ok(())
     }
 
-    /// Sets the flag, or takes it away.
+    /// Sets the flag with its end, or takes both away. A flag of ours that is somebody else's by the time of undo is a
+    /// conflict, and not ours to take back.
     fn turned(
         &self,
         facts: &Facts,
@@ -200,47 +181,18 @@ impl CephFlag {
                 Spoil::Answers("ceph-health".to_owned()),
             ]
         };
-        // A flag of ours that is somebody else's by now is a conflict, and not ours to take back.
-        let (there, back, wanted) = match self.state {
-            FlagState::Present => ("ceph-flag-set", "ceph-flag-unset", OURS),
-            FlagState::Absent => ("ceph-flag-unset", "ceph-flag-set", UNSET),
+        let set = |seconds: &str| shell.row("ceph-flag-set", [seconds, &self.flag, node]);
+        let unset = || shell.row("ceph-flag-unset", words);
+        let lease = self.lease.to_string();
+        let (row, back, wanted) = match (self.state, now) {
+            (FlagState::Present, _) => (set(&lease), unset(), OURS),
+            (FlagState::Absent, OURS) => (unset(), set(&lease), UNSET),
+            (FlagState::Absent, _) => (unset(), set("-"), UNSET),
         };
-        let back = Back::Exactly(Act::Call { row: shell.row(back, words), spoils: spoils_to(now) });
+        let back = Back::Exactly(Act::Call { row: back, spoils: spoils_to(now) });
         let claim = Claim::new("ceph", &format!("{fsid}/flag/{node}/{}", self.flag));
-        let (row, spoils) = (shell.row(there, words), spoils_to(wanted));
-        let before = facts.get(&look)?;
+        let (spoils, before) = (spoils_to(wanted), facts.get(&look)?);
         Ok(Step::call_seen(claim, row, spoils, (look, before, said(wanted)), back))
-    }
-
-    /// The steps that say whose the flag is and arm its end, or take both away.
-    fn lease(
-        &self,
-        facts: &Facts,
-        shell: &Shell,
-        (fsid, node): (&str, &str),
-        arms: bool,
-    ) -> Result<Step, Stop> {
-        let words = [self.flag.as_str(), node];
-        let look = Read::Ask(shell.row("ceph-lease", words));
-        let arm = shell.row("ceph-lease-arm", [self.lease.to_string().as_str(), &self.flag, node]);
-        let end = shell.row("ceph-lease-end", words);
-        let (there, back, word, other) =
-            if arms { (arm, end, "armed", "none") } else { (end, arm, "none", "armed") };
-        let spoils = |word: &str| vec![Spoil::Becomes(look.clone(), one_word(word))];
-        let back = Back::Exactly(Act::Call { row: back, spoils: spoils(other) });
-        let claim = Claim::new("ceph", &format!("{fsid}/lease/{node}/{}", self.flag));
-        let (spoils, before) = (spoils(word), facts.get(&look)?);
-        Ok(Step::call_seen(claim, there, spoils, (look, before, said(word)), back))
-    }
-
-    /// Arms the end, before the flag is set.
-    fn armed(&self, facts: &Facts, shell: &Shell, of: (&str, &str)) -> Result<Step, Stop> {
-        self.lease(facts, shell, of, true)
-    }
-
-    /// Takes the end away, after the flag.
-    fn disarmed(&self, facts: &Facts, shell: &Shell, of: (&str, &str)) -> Result<Step, Stop> {
-        self.lease(facts, shell, of, false)
     }
 }
 
@@ -275,7 +227,6 @@ impl Module for CephFlag {
         let mut rows: Vec<Row> = vec![shell.plain("ceph-osd-tree")];
         for node in &nodes {
             rows.push(shell.row("ceph-flag", [self.flag.as_str(), node]));
-            rows.push(shell.row("ceph-lease", [self.flag.as_str(), node]));
         }
         facts.need(&[Read::Stat(known(SYSTEMD)?)])?;
         shell.need(facts, &rows)?;
@@ -297,10 +248,9 @@ impl Module for CephFlag {
         let answer = |text: &str| Seen::Output(Output::ok(text));
         let none = Seen::Output(Output { status: 2, stdout: "".into(), stderr: "".into() });
         let words = ["noout", "h0"];
-        let (flag, lease) =
-            (Read::Ask(shell.row("ceph-flag", words)), Read::Ask(shell.row("ceph-lease", words)));
+        let flag = Read::Ask(shell.row("ceph-flag", words));
         let tree = r#"{"nodes":[{"id":-2,"name":"h0","type":"host","children":[0]},{"id":0,"name":"osd.0","type":"osd","device_class":"ssd"}],"stray":[]}"#;
-        let host = |set: &str, armed: &str| {
+        let host = |set: &str| {
             Host::new()
                 .file("/usr/bin/ceph", "#!")
                 .file("/etc/ceph/ceph.conf", "[global]\n")
@@ -308,35 +258,30 @@ impl Module for CephFlag {
                 .answer(shell.plain("ceph-orch-status"), none.clone())
                 .answer(shell.plain("ceph-osd-tree"), answer(tree))
                 .answer(shell.row("ceph-flag", words), answer(set))
-                .answer(shell.row("ceph-lease", words), answer(armed))
         };
-        let arm = |seconds: &str| shell.row("ceph-lease-arm", [seconds, "noout", "h0"]);
+        let set = |seconds: &str| shell.row("ceph-flag-set", [seconds, "noout", "h0"]);
         let calls = || {
             vec![
-                (arm("3600"), vec![(lease.clone(), answer("armed\n"))]),
-                (arm("0"), vec![(lease.clone(), answer("armed\n"))]),
-                (shell.row("ceph-lease-end", words), vec![(lease.clone(), answer("none\n"))]),
-                (shell.row("ceph-flag-set", words), vec![(flag.clone(), answer("ours\n"))]),
+                (set("3600"), vec![(flag.clone(), answer("ours\n"))]),
+                (set("0"), vec![(flag.clone(), answer("ours\n"))]),
+                (set("-"), vec![(flag.clone(), answer("set\n"))]),
                 (shell.row("ceph-flag-unset", words), vec![(flag.clone(), answer("unset\n"))]),
             ]
         };
         let sample = |about, args, host| Sample { about, args, host, calls: calls() };
         vec![
-            sample("set, with its end", json!({ "flag": "noout", "nodes": "h0" }), host("unset\n", "none\n")),
-            sample(
-                "set by somebody else",
-                json!({ "flag": "noout", "nodes": "h0" }),
-                host("set\n", "none\n"),
-            ),
-            sample(
-                "without an end",
-                json!({ "flag": "noout", "nodes": "h0", "lease": 0 }),
-                host("unset\n", "none\n"),
-            ),
+            sample("set, with its end", json!({ "flag": "noout", "nodes": "h0" }), host("unset\n")),
+            sample("set by somebody else", json!({ "flag": "noout", "nodes": "h0" }), host("set\n")),
+            sample("without an end", json!({ "flag": "noout", "nodes": "h0", "lease": 0 }), host("unset\n")),
             sample(
                 "taken away",
                 json!({ "flag": "noout", "nodes": "h0", "state": "absent" }),
-                host("ours\n", "armed\n"),
+                host("ours\n"),
+            ),
+            sample(
+                "taken away from somebody else",
+                json!({ "flag": "noout", "nodes": "h0", "state": "absent", "whose": "anybody" }),
+                host("set\n"),
             ),
         ]
     }
@@ -352,9 +297,11 @@ mod tests {
     }
 
     #[test]
-    fn the_end_is_armed_before_the_flag_is_set() {
+    fn a_flag_is_set_with_its_end() {
         let change = planned::<CephFlag>(&host(), json!({ "flag": "noout", "nodes": "h0" }));
-        assert_eq!(rows(&change), ["ceph-lease-arm", "ceph-flag-set"]);
+        assert_eq!(rows(&change), ["ceph-flag-set"]);
+        let Act::Call { row, .. } = &change.steps[0].act else { panic!() };
+        assert_eq!(row.args[5..], ["3600", "noout", "h0"]);
     }
 
     fn rows(change: &Change) -> Vec<&str> {
@@ -382,9 +329,8 @@ mod tests {
     fn what_is_ours_goes_with_its_end_and_comes_back_with_it() {
         let host = CephFlag::samples()[3].host.clone();
         let change = planned::<CephFlag>(&host, json!({ "flag": "noout", "nodes": "h0", "state": "absent" }));
-        assert_eq!(rows(&change), ["ceph-flag-unset", "ceph-lease-end"]);
-        let Back::Exactly(Act::Call { row, .. }) = &change.steps[1].back else { panic!() };
-        assert_eq!(row.name, "ceph-lease-arm");
+        let Back::Exactly(Act::Call { row, .. }) = &change.steps[0].back else { panic!() };
+        assert_eq!((rows(&change), row.args[5].as_str()), (vec!["ceph-flag-unset"], "3600"));
     }
 
     #[test]

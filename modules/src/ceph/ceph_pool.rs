@@ -126,9 +126,13 @@ impl CephPool {
         let mut words = vec![self.name.clone()];
         words.extend(self.pg_num.iter().map(u32::to_string));
         let remove = shell.row("ceph-pool-remove-empty", [&self.name]);
-        let back = Back::Exactly(Act::Call { row: remove, spoils: self.spoils() });
-        let mut spoils = self.spoils();
-        spoils.push(Spoil::Becomes(Read::Ask(row.clone()), Seen::Output(Output::ok("there\n"))));
+        let spoils_to = |word: &str| {
+            let mut spoils = self.spoils();
+            spoils.push(Spoil::Becomes(Read::Ask(row.clone()), Seen::Output(Output::ok(word))));
+            spoils
+        };
+        let back = Back::Exactly(Act::Call { row: remove, spoils: spoils_to("gone\n") });
+        let spoils = spoils_to("there\n");
         let after = Match::Exactly(Seen::Output(Output::ok("there\n")));
         change.steps.push(Step::call_seen(
             self.claim(fsid, "made"),

@@ -63,32 +63,32 @@ const RESTART: &str = concat!(
 );
 
 /// What connections the daemons of this host really have: for a window of seconds the OSDs' messages are logged, then
-/// the level is what it was. A line for each connection: the OSD, its own address, the peer's, `crc` or `secure`.
-/// The operands: seconds, the mode that every connection must have (or `any`), then numbers of OSDs. Of two ciphers that
+/// the level is what it was. A line for each connection: the daemon, its own address, the peer's, `crc` or `secure`.
+/// The operands: seconds, the mode that every connection must have (or `any`), then daemons such as `osd.0`, `mon.a`. Of two ciphers that
 /// a line names, the second is that of compression, which newer releases have.
 const CONNECTIONS: &str = script!(
     "window=$1 must=$2; shift 2; d=$(mktemp -d) || exit; \
      back() { for id in $asked; do v=$(cat \"$d/$id.level\"); \
        if [ -n \"$v\" ]; then set -- set debug_ms \"$v\"; else set -- unset debug_ms; fi; \
-       c ceph tell \"osd.$id\" config \"$@\" >/dev/null 2>&1; done; rm -rf -- \"$d\"; }; \
+       c ceph tell \"$id\" config \"$@\" >/dev/null 2>&1; done; rm -rf -- \"$d\"; }; \
      asked=; trap back EXIT; trap 'exit 143' TERM INT HUP; \
      for id do \
-       f=$(c ceph tell \"osd.$id\" config get log_file -f json) || exit; f=$(printf %s \"$f\" | j 'print(d[\"log_file\"])') || exit; \
-       [ -n \"$f\" ] && [ -f \"$f\" ] || { echo \"the log of osd.$id is not on this host: ${f:-it has none}\" >&2; exit 4; }; \
-       v=$(c ceph tell \"osd.$id\" config diff -f json) || exit; \
+       f=$(c ceph tell \"$id\" config get log_file -f json) || exit; f=$(printf %s \"$f\" | j 'print(d[\"log_file\"])') || exit; \
+       [ -n \"$f\" ] && [ -f \"$f\" ] || { echo \"the log of $id is not on this host: ${f:-it has none}\" >&2; exit 4; }; \
+       v=$(c ceph tell \"$id\" config diff -f json) || exit; \
        printf %s \"$v\" | j 'print(d[\"diff\"].get(\"debug_ms\",{}).get(\"override\",\"\"))' >\"$d/$id.level\" || exit; \
        printf %s \"$f\" >\"$d/$id.log\"; wc -c <\"$f\" >\"$d/$id.from\"; \
      done; \
-     for id do asked=\"$asked $id\"; c ceph tell \"osd.$id\" config set debug_ms 5/5 >/dev/null || exit; done; \
+     for id do asked=\"$asked $id\"; c ceph tell \"$id\" config set debug_ms 5/5 >/dev/null || exit; done; \
      sleep \"$window\"; \
      for id do tail -c +$(($(cat \"$d/$id.from\") + 1)) -- \"$(cat \"$d/$id.log\")\" >\"$d/$id.seen\"; done; \
      bad=0; for id do \
        grep -aoE -- '--[12]- [^ ]+ >> [^ ]+ conn\\([^)]*\\)' \"$d/$id.seen\" | awk -v id=\"$id\" ' \
-         $1 == \"--1-\" && /s=OPENED/ { print \"osd.\" id, $2, $4, \"v1\"; next } \
+         $1 == \"--1-\" && /s=OPENED/ { print id, $2, $4, \"v1\"; next } \
          $1 == \"--2-\" && /s=READY/ { a = $2; p = $4; sub(/ comp rx=.*/, \")\"); m = (/ rx=0 / && / tx=0[) ]/) ? \"crc\" : \"secure\"; \
-           print \"osd.\" id, a, p, m }' | sort -u >\"$d/$id.lines\"; \
+           print id, a, p, m }' | sort -u >\"$d/$id.lines\"; \
        cat \"$d/$id.lines\"; \
-       [ -s \"$d/$id.lines\" ] || { echo \"osd.$id had no traffic in $window s: look longer\" >&2; bad=5; }; \
+       [ -s \"$d/$id.lines\" ] || { echo \"$id had no traffic in $window s: look longer\" >&2; bad=5; }; \
        [ \"$must\" = any ] || ! grep -vq \" $must\\$\" \"$d/$id.lines\" || bad=6; \
      done; \
      [ \"$bad\" != 6 ] || { echo \"connections that are not $must:\" >&2; cat \"$d\"/*.lines | grep -v \" $must\\$\" >&2; }; exit \"$bad\""

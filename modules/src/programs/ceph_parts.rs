@@ -5,7 +5,7 @@ use super::ceph_script::script;
 
 /// Whether a flag is set, of the whole cluster (`.`), of an OSD, of a CRUSH node or of a device class: the map keeps
 /// each of these in a place of its own, and shows `pause` as two other words. Answers `unset`, `ours` where this program
-/// has said that the flag is its own (see [`LEASE`]), or `set` where it is somebody else's.
+/// has said that the flag is its own (see [`FLAG_SET`]), or `set` where it is somebody else's.
 const FLAGS: &str = script!(
     "o=$(c ceph osd dump -f json) || exit; o=$(printf %s \"$o\" | j '\
      f,n=a; o={\"osd.%s\"%x[\"osd\"]:x.get(\"state\",[]) for x in d[\"osds\"]}; \
@@ -16,29 +16,31 @@ const FLAGS: &str = script!(
        case $r in 0) o=ours;; 2) ;; *) printf '%s\\n' \"$k\" >&2; exit \"$r\";; esac; fi; echo \"$o\""
 );
 
-/// Where the end of a flag is kept on the host. The operands are the flag and the node, `.` for the whole cluster.
+/// Where the end of a flag is kept on the host, and how it is forgotten. The operands are the flag and the node, `.` for the
+/// whole cluster.
 macro_rules! lease {
     () => {
         "name() { l=$(printf %s \"$1.$2.\" | tr -c A-Za-z0-9_.- _)$(printf %s \"$conf\" | cksum | cut -d' ' -f1); \
            k=tunerun/flag/$1/$2 d=${TUNERUN_LEASES:-/var/lib/tunerun/leases} u=tunerun-flag-$l.service; }; \
-         forget() { rm -f -- \"$d/$l\"; [ ! -e \"/etc/systemd/system/$u\" ] || { systemctl --quiet disable \"$u\"; \
+         forget() { c ceph config-key rm \"$k\" >/dev/null 2>&1 || return; rm -f -- \"$d/$l\"; \
+           [ ! -e \"/etc/systemd/system/$u\" ] || { systemctl --quiet disable \"$u\"; \
            rm -f -- \"/etc/systemd/system/$u\"; systemctl stop --no-block \"$u\"; systemctl daemon-reload; }; }; "
     };
 }
 
-/// Says in the cluster whose flag it is (`tunerun/flag/FLAG/NODE`, with the time of its end), and arms the end on this
-/// host before the flag is set, so that a flag never stays for good. Where systemd runs the host, a unit keeps watch that
-/// a boot does not end; else a process of its own session. It takes the flag away at that time, unless its file is gone
-/// or another one has been armed since. The operands: seconds, or 0 for no end, the flag, the node.
-const LEASE: &str = concat!(
+/// Sets a flag. First the cluster is told whose it is (`tunerun/flag/FLAG/NODE`, with the time of its end), then the end is
+/// armed on this host, so that a flag never stays for good. Where systemd runs the host, a unit keeps watch that a boot
+/// does not end; else a process of its own session. It takes the flag away at that time, unless its file is gone or
+/// another one has been armed since. The operands: seconds, 0 for no end, `-` for a flag that is not this program's; the
+/// flag, the node.
+const FLAG_SET: &str = concat!(
     script!(""),
     lease!(),
     "s=$1; shift; name \"$@\"; w=$(od -An -N6 -tx1 /dev/urandom | tr -d ' \\n'); \
-     t=0; [ \"$s\" = 0 ] || t=$(($(date +%s) + s)); \
-     c ceph config-key set \"$k\" \"$t $w\" >/dev/null || exit; [ \"$s\" != 0 ] || exit 0; \
-     umask 077; mkdir -p -- \"$d\" || exit; \
+     t=0; [ \"$s\" = 0 ] || [ \"$s\" = - ] || t=$(($(date +%s) + s)); \
+     put() { if [ \"$2\" = . ]; then c ceph osd set \"$1\"; else c ceph osd set-group \"$1\" \"$2\"; fi; }; \
      q() { printf %s \"$1\" | sed \"s/'/'\\\\\\\\''/g; 1s/^/'/; \\$s/\\$/'/\"; }; \
-     { echo '#!/bin/sh'; printf 'l=%s t=%s w=%s k=%s u=%s f=%s n=%s how=%s wait=%s conf=%s key=%s as=%s\\n' \
+     watch() { echo '#!/bin/sh'; printf 'l=%s t=%s w=%s k=%s u=%s f=%s n=%s how=%s wait=%s conf=%s key=%s as=%s\\n' \
        \"$(q \"$d/$l\")\" \"$t\" \"$w\" \"$(q \"$k\")\" \"$u\" \"$(q \"$1\")\" \"$(q \"$2\")\" \
        \"$how\" \"$wait\" \"$(q \"$conf\")\" \"$(q \"$key\")\" \"$(q \"$as\")\"; cat <<'E'\n\
      ours() { grep -qsF \" w=$w \" \"$l\"; }\n\
@@ -56,30 +58,24 @@ const LEASE: &str = concat!(
      ! ours || rm -f -- \"$l\"\n\
      [ ! -e \"/etc/systemd/system/$u\" ] || [ -e \"$l\" ] || { systemctl --quiet disable \"$u\"; rm -f -- \"/etc/systemd/system/$u\"; systemctl daemon-reload; }\n\
 E\n\
-     } >\"$d/$l.new\" && mv -f -- \"$d/$l.new\" \"$d/$l\" || exit; sync -- \"$d/$l\" 2>/dev/null || sync; \
-     if [ -d /run/systemd/system ]; then \
-       printf '[Unit]\\nDescription=Takes %s of %s away in time\\n[Service]\\nExecStart=/bin/sh \"%s\"\\nRestart=on-failure\\nRestartSec=5\\n[Install]\\nWantedBy=basic.target\\n' \
-         \"$1\" \"$2\" \"$d/$l\" >\"/etc/systemd/system/$u\" && systemctl daemon-reload && systemctl --quiet enable \"$u\" && systemctl restart \"$u\"; \
-     else setsid sh \"$d/$l\" </dev/null >/dev/null 2>&1 9>&- & fi"
+     }; \
+     arm() { c ceph config-key set \"$k\" \"$t $w\" >/dev/null || return; [ \"$s\" != 0 ] || return 0; \
+       (umask 077; mkdir -p -- \"$d\" && watch \"$@\" >\"$d/$l.new\") && mv -f -- \"$d/$l.new\" \"$d/$l\" || return; \
+       sync -- \"$d/$l\" 2>/dev/null || sync; \
+       if [ -d /run/systemd/system ]; then \
+         printf '[Unit]\\nDescription=Takes %s of %s away in time\\n[Service]\\nExecStart=/bin/sh \"%s\"\\nRestart=on-failure\\nRestartSec=5\\n[Install]\\nWantedBy=basic.target\\n' \
+           \"$1\" \"$2\" \"$d/$l\" >\"/etc/systemd/system/$u\" && systemctl daemon-reload && systemctl --quiet enable \"$u\" && systemctl restart \"$u\"; \
+       else setsid sh \"$d/$l\" </dev/null >/dev/null 2>&1 9>&- & fi; }; \
+     if [ \"$s\" = - ]; then put \"$@\"; exit; fi; \
+     arm \"$@\" && put \"$@\" || { r=$?; forget; exit \"$r\"; }"
 );
 
-/// Takes the end of a flag away, and the word that says whose it is.
-const LEASE_END: &str = concat!(
+/// Takes a flag away, then its end and the word that says whose it is.
+const FLAG_UNSET: &str = concat!(
     script!(""),
     lease!(),
-    "name \"$@\"; c ceph config-key rm \"$k\" >/dev/null 2>&1 || exit; forget"
+    "name \"$@\"; if [ \"$2\" = . ]; then c ceph osd unset \"$1\"; else c ceph osd unset-group \"$1\" \"$2\"; fi || exit; forget"
 );
-
-/// Whether a flag is this program's: `armed`, or `none`. Any host of the cluster may be asked.
-const LEASE_STATE: &str = script!(
-    "o=$(c ceph config-key get \"tunerun/flag/$1/$2\" 2>&1); r=$?; \
-     case $r in 0) echo armed;; 2) echo none;; *) printf '%s\\n' \"$o\" >&2; exit \"$r\";; esac"
-);
-
-const FLAG_SET: &str =
-    script!("if [ \"$2\" = . ]; then c ceph osd set \"$1\"; else c ceph osd set-group \"$1\" \"$2\"; fi");
-const FLAG_UNSET: &str =
-    script!("if [ \"$2\" = . ]; then c ceph osd unset \"$1\"; else c ceph osd unset-group \"$1\" \"$2\"; fi");
 
 /// One setting of a pool, as a word; `(unset)` for one that the pool may have and has not.
 const POOL_SETTING: &str = script!(
@@ -161,7 +157,6 @@ const IMAGE_REMOVE: &str = script!(
 /// Rows that look and never change anything.
 pub const READING: &[Program] = &[
     Program::new("ceph-flag", &["sh", "-c", FLAGS, "flag"], "whether a flag of the OSD map is set"),
-    Program::new("ceph-lease", &["sh", "-c", LEASE_STATE, "lease"], "whether a flag is this program's"),
     Program::new("ceph-pool-setting", &["sh", "-c", POOL_SETTING, "pool"], "one setting of a pool"),
     Program::new("ceph-pool-state", &["sh", "-c", POOL_STATE, "pool"], "whether a pool is there"),
     Program::new("ceph-pool-applications", &["sh", "-c", POOL_APPLICATIONS, "pool"], "what a pool is for"),
@@ -177,10 +172,16 @@ pub const READING: &[Program] = &[
 
 /// Rows that change a cluster.
 pub const MUTATING: &[Program] = &[
-    Program::new("ceph-flag-set", &["sh", "-c", FLAG_SET, "flag"], "sets a flag of the OSD map"),
-    Program::new("ceph-flag-unset", &["sh", "-c", FLAG_UNSET, "flag"], "takes a flag of the OSD map away"),
-    Program::new("ceph-lease-arm", &["sh", "-c", LEASE, "lease"], "arms the end of a flag on the host"),
-    Program::new("ceph-lease-end", &["sh", "-c", LEASE_END, "lease"], "disarms the end of a flag"),
+    Program::new(
+        "ceph-flag-set",
+        &["sh", "-c", FLAG_SET, "flag"],
+        "sets a flag of the OSD map, with its end armed on the host",
+    ),
+    Program::new(
+        "ceph-flag-unset",
+        &["sh", "-c", FLAG_UNSET, "flag"],
+        "takes a flag of the OSD map away, and its end",
+    ),
     Program::new(
         "ceph-pool-create",
         &["sh", "-c", script!("c ceph osd pool create \"$@\""), "pool"],

@@ -15,7 +15,8 @@ macro_rules! script {
             "set -- cephadm shell ${conf:+--config \"$conf\"} ${key:+--keyring \"$key\"} -- \"$@\"; ",
             "else shift; set -- \"$p\" ${conf:+--conf \"$conf\"} ${key:+--keyring \"$key\"} \"$@\"; fi; ",
             "timeout -k 5 \"$wait\" \"$@\"; }; ",
-            "j() { q=$1; shift; python3 -c \"import json,sys; d=json.load(sys.stdin); a=sys.argv[1:]; $q\" \"$@\"; }; ",
+            "y=/usr/bin/python3; [ -x $y ] || y=python3; ",
+            "j() { q=$1; shift; $y -Ic \"import json,sys; d=json.load(sys.stdin); a=sys.argv[1:]; $q\" \"$@\"; }; ",
             $text
         )
     };

@@ -23,14 +23,14 @@ const REQUIRED: &str = "\
   gather_facts: false
   tasks:
     - name: Live connections
-      ceph_connections: {osds: [0, 1, 2], seconds: 6}
+      ceph_connections: {osds: [0, 1, 2], mons: [a], seconds: 6}
       register: live
       changed_when: false
 - hosts: mons
   gather_facts: false
   tasks:
     - name: Encryption is required
-      ceph_msgr_mode: {modes: secure, proof: '{{ live }}'}
+      ceph_msgr_mode: {modes: secure, mon: secure, proof: '{{ live }}'}
       accept_risk: {blast_radius_cluster: each connection was looked at}
 ";
 
@@ -51,7 +51,7 @@ fn pool(cluster: &Cluster) {
 }
 
 fn clear(cluster: &Cluster) {
-    for name in MODES {
+    for name in MODES.iter().chain(&["ms_mon_cluster_mode", "ms_mon_service_mode", "ms_mon_client_mode"]) {
         cluster.good(&["config", "rm", "global", name]);
     }
     if cluster.has_pool(POOL) {
@@ -87,9 +87,13 @@ fn the_ladder_is_climbed_under_load_and_back() {
         other.goes_on();
     }
     let maps = up_from(&cluster);
-    bed.play_book(&both).ended(0).says("each connection was looked at");
+    bed.play_book(&both)
+        .ended(0)
+        .says("each connection was looked at")
+        .says("config rm global ms_mon_client_mode");
     let run = bed.newest_run();
     assert_eq!(stored(&cluster), vec![Some("secure".to_owned()); 3]);
+    assert_eq!(cluster.stored("global", "ms_mon_service_mode").as_deref(), Some("secure"));
     assert_eq!(up_from(&cluster), maps, "nobody connects anew for what is so already");
     assert_eq!(seen(&cluster, POOL, "marker-required").len(), 0, "the text is on the wire");
     load.goes_on();
@@ -103,6 +107,7 @@ fn the_ladder_is_climbed_under_load_and_back() {
     // The way back: the last rung by its own run, the others by the run before.
     bed.call(&["undo", &run]).ended(0);
     assert_eq!(stored(&cluster), vec![Some("secure crc".to_owned()); 3]);
+    assert_eq!(cluster.stored("global", "ms_mon_service_mode"), None);
     load.goes_on();
     let first = bed.oldest_run();
     bed.call(&["undo", &first]).ended(0);

@@ -7,26 +7,24 @@ use std::process::{Child, Command, Stdio};
 /// Reads all that passes the loopback until its standard input ends, and prints the connections, by their two ports, in
 /// which the word was seen.
 const LISTENER: &str = r#"
-import select, socket, struct, sys
+import select, socket, struct, sys, time
 word = sys.argv[1].encode()
 ears = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
 ears.setsockopt(socket.SOL_SOCKET, 33, 64 << 20)
 ears.bind(("lo", 0))
 ears.setblocking(False)
 print("ready", flush=True)
-seen, packets, ending = set(), 0, False
-while True:
-    ready = select.select([ears] if ending else [ears, sys.stdin], [], [], 0.5 if ending else 30)[0]
+seen, packets, ending = set(), 0, None
+while ending is None or time.monotonic() < ending:
+    ready = select.select([ears] if ending else [ears, sys.stdin], [], [], 0.5)[0]
     if ears in ready:
         frame = ears.recv(1 << 18)
         packets += 1
         if word in frame:
             head = 14 + (frame[14] & 15) * 4
             seen.add(struct.unpack("!HH", frame[head:head + 4]))
-    elif ending:
-        break
     if sys.stdin in ready and not sys.stdin.buffer.read():
-        ending = True
+        ending = time.monotonic() + 1
 print(packets)
 for ports in sorted(seen):
     print("%d %d" % ports)

@@ -4,7 +4,7 @@ mod rung;
 
 pub use rung::Rung;
 
-use super::answers::{Crush, Stored};
+use super::answers::{Crush, MonDump, Stored};
 use super::cluster::{Cluster, Shell};
 use crate::host::Host;
 use crate::module::{Module, Sample, Scope};
@@ -35,7 +35,7 @@ use serde_json::{Value as Json, json};
 ///
 /// Before one mode alone is required (`secure` or `crc`), the mons' sessions are looked at, and one that speaks the old
 /// protocol is refused with its address; and `proof` must hold what `ceph_connections` saw on the OSD hosts, for each
-/// OSD. Kernel mounts follow the mount option `ms_mode=`, which nothing but a live connection tells.
+/// OSD, and for each mon where `mon` asks for one mode. Kernel mounts follow the mount option `ms_mode=`, which nothing but a live connection tells.
 ///
 /// The way back goes the same rungs down. Where the mons alone lock everybody out, this mends it:
 /// `ceph --ms_mon_client_mode="secure crc" config rm global ms_mon_client_mode`; whether that command would reach the
@@ -61,7 +61,7 @@ pub struct CephMsgrMode {
     /// How long to wait for each OSD and for clean placement groups, in seconds.
     #[serde(default = "five_minutes")]
     pub wait: u32,
-    /// What `ceph_connections` registered, one result or a list of them: needed before one mode alone is required.
+    /// What `ceph_connections` registered, one result or lists of them: needed before one mode alone is required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Json>,
     /// How the cluster is reached.
@@ -136,7 +136,7 @@ impl CephMsgrMode {
             rows.push(shell.plain("ceph-mon-sessions"));
         }
         if self.mon.is_some() {
-            rows.push(shell.plain("ceph-rescue"));
+            rows.extend([shell.plain("ceph-rescue"), shell.plain("ceph-mon-dump")]);
         }
         rows
     }
@@ -144,6 +144,12 @@ impl CephMsgrMode {
     /// Whether one mode alone is asked for.
     fn requires_one(&self) -> bool {
         self.groups().iter().any(|group| !group.wanted.offers_both())
+    }
+
+    /// The mons by their names: `mon.a`.
+    fn mons(&self, facts: &Facts, shell: &Shell) -> Result<Vec<String>, Stop> {
+        let dump: MonDump = shell.json(facts, &shell.plain("ceph-mon-dump"))?;
+        Ok(dump.mons.iter().map(|mon| format!("mon.{}", mon.name)).collect())
     }
 
     /// The OSDs in the order of connecting anew: CRUSH host by CRUSH host.
@@ -288,19 +294,25 @@ fn no_mode(name: &str, text: Option<&str>) -> Stop {
 }
 
 fn set(shell: &Shell, fsid: &str, name: &str, (text, seen): (Option<&str>, Seen), wanted: Rung) -> Step {
-    let spoils = ["ceph-config-dump", "ceph-config-show", "ceph-tell-config-get"]
-        .map(|name| Spoil::Answers(name.to_owned()))
-        .to_vec();
+    let look = Read::Ask(key_row(shell, name));
+    let spoils = |becomes: Seen| {
+        let mut spoils = ["ceph-config-dump", "ceph-config-show", "ceph-tell-config-get"]
+            .map(|name| Spoil::Answers(name.to_owned()))
+            .to_vec();
+        spoils.push(Spoil::Becomes(look.clone(), becomes));
+        spoils
+    };
     let act = |value: &str| shell.row("ceph-config-set", ["global", name, "--", value]);
     let back = match text {
         Some(text) => act(text),
         None => shell.row("ceph-config-rm", ["global", name]),
     };
-    let back = Back::Exactly(Act::Call { row: back, spoils: spoils.clone() });
+    let back = Back::Exactly(Act::Call { row: back, spoils: spoils(seen.clone()) });
+    let there = spoils(Seen::Output(Output::ok(wanted.as_str())));
     let claim = Claim::new("ceph", &format!("{fsid}/config/global/{name}"));
     let after = Match::Alike { shape: Shape::Words, value: wanted.to_string() };
-    let look = Read::Ask(key_row(shell, name));
-    Step::call_seen(claim, act(wanted.as_str()), spoils, (look, seen, after), back)
+    let row = act(wanted.as_str());
+    Step::call_seen(claim, row, there, (look, seen, after), back)
 }
 
 impl Module for CephMsgrMode {
@@ -342,14 +354,20 @@ impl Module for CephMsgrMode {
                 peers::can_all(facts, &shell)?;
             }
             match group.argument {
-                "mon" if moved.any => peers::rescue(facts, &shell)?,
+                "mon" if moved.any => {
+                    peers::rescue(facts, &shell)?;
+                    if !group.wanted.offers_both() {
+                        peers::proven(self.proof.as_ref(), &self.mons(facts, &shell)?, group.wanted)?;
+                    }
+                }
                 "mon" => {}
                 _ => data = moved,
             }
         }
         let osds = self.osds(facts, &shell)?;
         if data.any && !self.modes.offers_both() {
-            peers::proven(self.proof.as_ref(), &osds, self.modes)?;
+            let daemons: Vec<String> = osds.iter().map(|id| format!("osd.{id}")).collect();
+            peers::proven(self.proof.as_ref(), &daemons, self.modes)?;
         }
         if data.turned && self.reconnect && self.modes.offers_both() && !osds.is_empty() {
             let ids = osds.iter().map(i64::to_string);

@@ -121,19 +121,24 @@ pub(super) fn rescue(facts: &Facts, shell: &Shell) -> Result<(), Stop> {
     })
 }
 
-/// Refuses where an OSD's connections were not seen to be as they must be.
-pub(super) fn proven(proof: Option<&Json>, osds: &[i64], modes: Rung) -> Result<(), Stop> {
-    let way_out = "ask the OSD hosts first, in an earlier play or task: `ceph_connections: {require: MODE}` with `register: live`, then `proof: \"{{ groups.osds | map('extract', hostvars, 'live') | list }}\"`";
+/// Refuses where the connections of a daemon were not seen to be as they must be: of the daemons that are named, and of
+/// their kind alone.
+pub(super) fn proven(proof: Option<&Json>, daemons: &[String], modes: Rung) -> Result<(), Stop> {
+    let way_out = "ask the hosts of these daemons first, in an earlier play or task: `ceph_connections: {require: MODE}` (`mons: NAME` for mons) with `register: live`, then `proof: \"{{ groups.osds | map('extract', hostvars, 'live') | list }}\"`";
     let Some(proof) = proof else {
         return Err(Stop::refused("proof", format!("nothing shows that all live connections are `{modes}`"))
             .way_out(way_out));
     };
-    let connections = connections(proof);
-    let shown: BTreeSet<i64> = connections.iter().map(|connection| connection.osd).collect();
+    let kind = daemons.first().and_then(|daemon| daemon.split('.').next()).unwrap_or("osd");
+    let connections: Vec<Connection<'_>> = connections(proof)
+        .into_iter()
+        .filter(|connection| connection.daemon.split('.').next() == Some(kind))
+        .collect();
+    let shown: BTreeSet<&str> = connections.iter().map(|connection| connection.daemon).collect();
     let other: Vec<String> = connections
         .iter()
         .filter(|connection| connection.mode != modes.as_str())
-        .map(|connection| format!("osd.{} with {} ({})", connection.osd, connection.peer, connection.mode))
+        .map(|connection| format!("{} with {} ({})", connection.daemon, connection.peer, connection.mode))
         .collect();
     if !other.is_empty() {
         return Err(Stop::refused(
@@ -142,8 +147,8 @@ pub(super) fn proven(proof: Option<&Json>, osds: &[i64], modes: Rung) -> Result<
         )
         .way_out("let these peers connect anew (restart or migrate guests, mount again), and look again"));
     }
-    let missing: Vec<String> =
-        osds.iter().filter(|id| !shown.contains(id)).map(|id| format!("osd.{id}")).collect();
+    let missing: Vec<&str> =
+        daemons.iter().map(String::as_str).filter(|daemon| !shown.contains(daemon)).collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -193,24 +198,26 @@ pub(super) fn held(
 
 /// One connection that was seen.
 struct Connection<'a> {
-    osd: i64,
+    daemon: &'a str,
     peer: &'a str,
     mode: &'a str,
 }
 
-/// What `ceph_connections` registered, one result or a list of them.
+/// What `ceph_connections` registered, one result or lists of them.
 fn connections(proof: &Json) -> Vec<Connection<'_>> {
-    let results: Vec<&Json> = match proof {
-        Json::Array(results) => results.iter().collect(),
-        one => vec![one],
-    };
     let line = |line| {
         let words: Vec<&str> = str::split_whitespace(line).collect();
-        let [osd, _, peer, mode] = words.as_slice() else { return None };
-        let osd = osd.strip_prefix("osd.")?.parse().ok()?;
-        Some(Connection { osd, peer: *peer, mode: *mode })
+        let [daemon, _, peer, mode] = words.as_slice() else { return None };
+        (daemon.starts_with("osd.") || daemon.starts_with("mon.")).then_some(Connection {
+            daemon,
+            peer,
+            mode,
+        })
     };
-    results.into_iter().flat_map(lines).filter_map(line).collect()
+    match proof {
+        Json::Array(results) => results.iter().flat_map(connections).collect(),
+        result => lines(result).into_iter().filter_map(line).collect(),
+    }
 }
 
 fn lines(result: &Json) -> Vec<&str> {

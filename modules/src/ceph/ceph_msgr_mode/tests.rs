@@ -23,6 +23,7 @@ fn host(stored: &str) -> Host {
         .answer(shell.plain("ceph-config-dump"), answer("[]"))
         .answer(shell.plain("ceph-rescue"), answer("x\n"))
         .answer(shell.plain("ceph-mon-sessions"), answer("[]"))
+        .answer(shell.plain("ceph-mon-dump"), answer(r#"{"mons":[{"rank":0,"name":"a"}],"quorum":[0]}"#))
         .answer(
             shell.plain("ceph-osd-tree"),
             answer(r#"{"nodes":[{"id":-2,"name":"h1","type":"host","children":[1]},{"id":1,"name":"osd.1","type":"osd","status":"up"},{"id":-3,"name":"h0","type":"host","children":[0]},{"id":0,"name":"osd.0","type":"osd","status":"up"}],"stray":[{"id":2,"name":"osd.2","type":"osd","status":"down"}]}"#),
@@ -107,7 +108,13 @@ fn the_rescue_is_known_before_the_mons_are_touched() {
     let said = refusal::<CephMsgrMode>(&host, json!({ "modes": "crc secure", "mon": "secure" }));
     assert!(said.contains("lock-out"), "{said}");
     let known = super::tests::host("");
-    let change = planned::<CephMsgrMode>(&known, json!({ "modes": "crc secure", "mon": "secure" }));
+    let args = |proof: Json| json!({ "modes": "crc secure", "mon": "secure", "proof": proof });
+    let without = refusal::<CephMsgrMode>(&known, args(proof()));
+    assert!(without.contains("no connection was seen of mon.a"), "{without}");
+    let plain = json!([proof(), { "stdout_lines": ["mon.a x 10.0.0.9:0/3 crc"] }]);
+    assert!(refusal::<CephMsgrMode>(&known, args(plain)).contains("mon.a with 10.0.0.9:0/3 (crc)"));
+    let seen = json!([{ "stdout_lines": ["osd.0 a b crc", "mon.a x 10.0.0.9:0/3 secure"] }]);
+    let change = planned::<CephMsgrMode>(&known, args(seen));
     let shown = "ceph --ms_mon_client_mode=\"secure crc\" config rm global ms_mon_client_mode";
     assert!(change.notes.iter().any(|note| note.contains(shown)), "{:?}", change.notes);
 }
