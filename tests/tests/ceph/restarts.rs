@@ -134,7 +134,7 @@ fn osds_of_a_host_start_again_one_after_another_and_a_flag_outlives_a_boot_but_n
     host.says("echo kept >/root/text; rados -p data put mine /root/text");
     // A client that would end at its first error; it ends with the lab.
     let mut load = host
-        .ssh("rados -p data bench 600 write -t 1 -b 4096 -O 1048576 --no-cleanup --run-name load")
+        .ssh("rados -p data bench 600 write -t 1 -b 1024 -O 1048576 --no-cleanup --run-name load")
         .spawn()
         .unwrap();
     let before = host.daemons();

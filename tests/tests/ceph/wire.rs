@@ -72,7 +72,7 @@ impl Load {
             .args(["--pdeathsig", "KILL", "rados", "--conf"])
             .arg(cluster.conf())
             .args(options)
-            .args(["-p", pool, "bench", "900", "write", "-t", "1", "-b", "4096", "-O", "1048576"])
+            .args(["-p", pool, "bench", "900", "write", "-t", "1", "-b", "1024", "-O", "1048576"])
             .args(["--no-cleanup", "--run-name", &format!("load{}", options.len())])
             .stdin(Stdio::null())
             .stdout(out)
