@@ -132,11 +132,10 @@ const AROUND: &str = "\
 fn osds_of_a_host_start_again_one_after_another_and_a_flag_outlives_a_boot_but_not_its_end() {
     let Some(host) = Host::up() else { return };
     host.says("echo kept >/root/text; rados -p data put mine /root/text");
-    // A client that would end at its first error; it ends with the lab.
-    let mut load = host
-        .ssh("rados -p data bench 600 write -t 1 -b 1024 -O 1048576 --no-cleanup --run-name load")
-        .spawn()
-        .unwrap();
+    // A client that would end at its first error; it ends with the lab. It reads: what is written fills the disk of the
+    // host, whose logs of writes become large before they are folded.
+    host.says("rados -p data bench 2 write -t 1 -b 65536 --no-cleanup --run-name load");
+    let mut load = host.ssh("rados -p data bench 900 rand -t 1 --run-name load").spawn().unwrap();
     let before = host.daemons();
     let (code, said) = host.play(AROUND);
     assert_eq!(code, Some(0), "{said}");

@@ -205,13 +205,16 @@ impl CephMsgrMode {
         if change.steps.is_empty() {
             return;
         }
-        if self.mon.is_some() {
+        let is_far = self.toward.is_some_and(|rung| !rung.offers_both());
+        if self.mon.is_some() || is_far {
             change.notes.push(format!("if the mons lock everybody out: `{RESCUE}`"));
         }
-        if self.requires_one() {
+        if self.requires_one() || is_far {
             change
                 .notes
                 .push(format!("if daemons or clients hang: `{BACK}`, which the mons take all the while"));
+        }
+        if self.requires_one() {
             change.risks.push(Risk {
                 name: RiskName::BlastRadiusCluster,
                 why: format!(
