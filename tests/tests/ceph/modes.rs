@@ -131,9 +131,11 @@ fn what_would_lock_somebody_out_is_refused_before_anything_is_set() {
         assert_ne!(done.code, 0, "{task}\n{}", done.out);
         done.says(said);
     };
-    for wrong in ["foo", "SECURE", "1", "''", "secure foo", "[secure, secure]"] {
-        refused(&format!("{{modes: {wrong}}}"), "modes");
-    }
+    let nonsense = ["foo", "SECURE", "1", "''", "secure foo", "[secure, secure]"];
+    let tasks: String = nonsense.map(|wrong| format!("- ceph_msgr_mode: {{modes: {wrong}}}\n")).concat();
+    let done = bed.check("a", &tasks);
+    assert_ne!(done.code, 0, "{}", done.out);
+    assert_eq!(done.count("`modes` wants"), nonsense.len(), "{}", done.err);
     refused("{modes: secure}", "skips a rung");
     refused("{modes: crc secure, mon: crc}", "`ceph_msgr_mode: {mon: crc secure}`");
     refused("{modes: crc}", "nothing shows that all live connections are `crc`");
