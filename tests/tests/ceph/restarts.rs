@@ -146,7 +146,7 @@ fn osds_of_a_host_start_again_one_after_another_and_a_flag_outlives_a_boot_but_n
     let Some(host) = Host::up() else { return };
     host.says("echo kept >/root/text; rados -p data put mine /root/text");
     // A client that ends at its first error, or with the lab.
-    let mut load = host.ssh(&format!("python3 -c '{CLIENT}'")).spawn().unwrap();
+    let mut load = host.ssh(&format!("/usr/bin/python3 -c '{CLIENT}'")).spawn().unwrap();
     let before = host.daemons();
     let (code, said) = host.play(AROUND);
     assert_eq!(code, Some(0), "{said}");
