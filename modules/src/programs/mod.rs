@@ -1,7 +1,9 @@
 //! The visible tables of programs and RPC methods that tunerun may call: what reads, and what changes.
 //! A new program is a row here, which a reviewer sees; what runs is made from the row, never from text.
 mod ceph;
+mod ceph_osds;
 mod ceph_parts;
+mod ceph_script;
 mod disks;
 mod guests;
 mod interrupts;
@@ -17,6 +19,7 @@ use crate::vocabulary::{HostPath, Row};
 pub const READING: &[&[Program]] = &[
     reading::READING,
     ceph::READING,
+    ceph_osds::READING,
     ceph_parts::READING,
     disks::READING,
     interrupts::READING,
@@ -27,6 +30,7 @@ pub const READING: &[&[Program]] = &[
 pub const MUTATING: &[&[Program]] = &[
     mutating::MUTATING,
     ceph::MUTATING,
+    ceph_osds::MUTATING,
     ceph_parts::MUTATING,
     disks::MUTATING,
     interrupts::MUTATING,
