@@ -19,6 +19,7 @@ pub(super) const READING: &[Program] = &[
         &["blkid", "-p", "-s", "TYPE", "-s", "PTTYPE", "-o", "value", "--"],
         "what a device holds: a file system, LVM's label, a partition table",
     )),
+    Program::new("block-openers", &["sh", "-c", OPENERS, "openers"], "processes that hold block devices open"),
     Program::new(
         "mounted",
         &["findmnt", "--noheadings", "--raw", "--output", "SOURCE,FSTYPE,OPTIONS", "--mountpoint"],
@@ -40,6 +41,18 @@ pub(super) const READING: &[Program] = &[
         "the options that a mount has, one a line",
     ),
 ];
+
+/// Lists who holds devices or their partitions open: DEVICE PROCESS NAME, one a line. The arguments are kernel names. A
+/// disk of `nvme0n1` has partitions `nvme0n1p1`, one of `sda` `sda1`.
+const OPENERS: &str = r#"for b; do
+case $b in *[0-9]) p=p;; *) p=;; esac
+ls -ln /proc/[0-9]*/fd 2>/dev/null | LC_ALL=C awk -v b="/dev/$b" -v p="$p" '
+/^\/proc\/[0-9]+\/fd:$/ { split($0, a, "/"); n = a[3]; next }
+NF > 2 && $(NF-1) == "->" && index($NF, b) == 1 {
+  r = substr($NF, length(b) + 1); if (r != "" && r !~ "^" p "[0-9]+$") next
+  if (!(n in t)) { t[n] = 1; print $NF, n }
+}' | while read -r d n; do read -r c 2>/dev/null <"/proc/$n/comm" || c=gone; echo "$d $n $c"; done
+done"#;
 
 /// What is made on disks, and mounted.
 pub(super) const MUTATING: &[Program] = &[

@@ -46,7 +46,7 @@ use wish::{
 /// Errors: refused are `io: native` without `cache: none` or `directsync`, an I/O thread that serves nothing or a disk
 /// that names one that is not declared, more queues than CPUs, CPUs that do not fit the topology, vhost-user without
 /// shared memory, and features that libvirt is known to drop (`pvsendipi`). What one domain cannot have in place while
-/// others can (huge pages that are not there, a domain that Nova, oVirt, KubeVirt, Proxmox, OpenNebula or CloudStack owns,
+/// others can (huge pages that are not there or that others use, a domain that Nova, oVirt, KubeVirt, Proxmox, OpenNebula or CloudStack owns,
 /// a library that is not installed) needs the waiver `cannot_converge`. `cache: writeback` and `unsafe` need
 /// `data_loss`. Sources: formatdomain.html of libvirt, qemu-system(1), virsh(1).
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

@@ -13,8 +13,9 @@ mod words;
 use super::process::{self, Process};
 use crate::argument::Scalar;
 use crate::module::{Module, Sample, Scope};
+use crate::shape::CpuList;
 use crate::vocabulary::{
-    Activation, Change, Claim, Diff, Effect, Evidence, Facts, Read, Risk, RiskName, Stop,
+    Activation, Change, Claim, Diff, Effect, Evidence, Facts, Read, Risk, RiskName, Standing, Stop,
 };
 use edit::Edit;
 use line::Line;
@@ -65,7 +66,8 @@ pub struct QemuArgs {
     /// the unit's main process.
     #[serde(default)]
     pub pid_file: Option<String>,
-    /// Whether a unit that runs is started again once, after all changes of the host: its guest is cut off.
+    /// Whether a unit that runs, and not as described, is started again once, after all changes of the host: its guest
+    /// is cut off.
     #[serde(default)]
     pub restart: bool,
 }
@@ -142,6 +144,11 @@ impl QemuArgs {
             };
             all.push(Evidence::told(what, proof.clone(), (unlike.is_empty(), is_written), seen, until));
         }
+        if let Some(Ok(cpus)) = self.cpus.as_ref().map(|cpus| CpuList::parse(&cpus.text())) {
+            let (live, seen) = process.bound(&cpus);
+            let what = format!("QEMU runs on CPU {cpus}");
+            all.push(Evidence::told(what, proof.clone(), (live, is_written), seen, until));
+        }
         if let Some(Some(value)) = self.environment.get("LD_PRELOAD") {
             for (what, live, seen) in process.preloaded(&value.text()) {
                 all.push(Evidence::told(what, proof.clone(), (live, is_written), seen, until));
@@ -150,13 +157,13 @@ impl QemuArgs {
         Ok(all)
     }
 
-    fn then(&self, place: &Place, change: &mut Change) {
+    /// What is missing until it is felt.
+    fn owe(&self, place: &Place, change: &mut Change) {
         change.effect = Effect::GuestPowerCycle;
         let Some(unit) = &place.unit else {
             change.notes.push("the guest feels it when it is started by the script again".to_owned());
             return;
         };
-        change.then.insert(Activation::DaemonReload);
         match (unit.runs, self.restart) {
             (true, true) => drop(change.then.insert(Activation::Restart(unit.name.clone()))),
             (true, false) => change.notes.push(format!(
@@ -211,7 +218,10 @@ impl Module for QemuArgs {
             let name = place.file.path().to_string();
             change.diff.push(Diff::Tokens { name, tokens: edit.tokens(&place.line) });
             change.notes.extend(checks::notes(&self.guest, &place.line, &after));
-            self.then(&place, &mut change);
+            self.owe(&place, &mut change);
+            if place.unit.is_some() {
+                change.then.insert(Activation::DaemonReload);
+            }
             let volatile =
                 self.guest.drives.iter().filter_map(|drive| drive.cache).find(|cache| cache.is_volatile());
             if let Some(cache) = volatile {
@@ -219,7 +229,12 @@ impl Module for QemuArgs {
                 change.risks.push(Risk { name: RiskName::DataLoss, why });
             }
         }
-        change.evidence = self.evidence(facts, &place, &wishes, change.steps.is_empty())?;
+        let is_written = change.steps.is_empty();
+        change.evidence = self.evidence(facts, &place, &wishes, is_written)?;
+        let is_owed = change.evidence.iter().any(|told| matches!(told.standing, Standing::Owed { .. }));
+        if is_written && is_owed {
+            self.owe(&place, &mut change);
+        }
         change.result = json!({ "path": place.file.path().as_str() });
         Ok(change)
     }
