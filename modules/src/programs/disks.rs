@@ -19,7 +19,11 @@ pub(super) const READING: &[Program] = &[
         &["blkid", "-p", "-s", "TYPE", "-s", "PTTYPE", "-o", "value", "--"],
         "what a device holds: a file system, LVM's label, a partition table",
     )),
-    Program::new("block-openers", &["sh", "-c", OPENERS, "openers"], "processes that hold block devices open"),
+    Program::new(
+        "pci-disk-openers",
+        &["sh", "-c", OPENERS, "openers"],
+        "processes that hold the disks of a PCI device open",
+    ),
     Program::new(
         "mounted",
         &["findmnt", "--noheadings", "--raw", "--output", "SOURCE,FSTYPE,OPTIONS", "--mountpoint"],
@@ -42,16 +46,17 @@ pub(super) const READING: &[Program] = &[
     ),
 ];
 
-/// Lists who holds devices or their partitions open: DEVICE PROCESS NAME, one a line. The arguments are kernel names. A
-/// disk of `nvme0n1` has partitions `nvme0n1p1`, one of `sda` `sda1`.
-const OPENERS: &str = r#"for b; do
-case $b in *[0-9]) p=p;; *) p=;; esac
+/// Lists who holds the disks of a PCI device or their partitions open: DEVICE PROCESS NAME, one a line. The argument is
+/// its address. A disk of `nvme0n1` has partitions `nvme0n1p1`, one of `vda` `vda1`; `nvme0c1n1` is a path of `nvme0n1`.
+const OPENERS: &str = r#"d=/sys/bus/pci/devices/$1
+for b in "$d"/nvme/nvme*/nvme*n* "$d"/virtio*/block/*; do [ -e "$b" ] || continue
+b=$(echo "${b##*/}" | sed 's/c[0-9]*n/n/'); case $b in *[0-9]) p=p;; *) p=;; esac
 ls -ln /proc/[0-9]*/fd 2>/dev/null | LC_ALL=C awk -v b="/dev/$b" -v p="$p" '
 /^\/proc\/[0-9]+\/fd:$/ { split($0, a, "/"); n = a[3]; next }
 NF > 2 && $(NF-1) == "->" && index($NF, b) == 1 {
   r = substr($NF, length(b) + 1); if (r != "" && r !~ "^" p "[0-9]+$") next
   if (!(n in t)) { t[n] = 1; print $NF, n }
-}' | while read -r d n; do read -r c 2>/dev/null <"/proc/$n/comm" || c=gone; echo "$d $n $c"; done
+}' | while read -r o n; do read -r c 2>/dev/null <"/proc/$n/comm" || c=gone; echo "$o $n $c"; done
 done"#;
 
 /// What is made on disks, and mounted.

@@ -44,7 +44,8 @@ impl Backend {
         backend
     }
 
-    /// Waits until the guest's firmware has had answers, and tells how many bytes of memory it shares.
+    /// Waits until the guest's firmware has had answers, and tells how many MiB of memory it shares, rounded: below the
+    /// first MiB some of it is the firmware's and the display's.
     #[track_caller]
     pub fn memory_of_a_guest_that_asks(&mut self) -> u64 {
         let end = Instant::now() + Duration::from_secs(60);
@@ -52,7 +53,7 @@ impl Backend {
             let text = fs::read_to_string(&self.status).unwrap_or_default();
             let seen: Json = serde_json::from_str(&text).unwrap_or_default();
             if seen["answered"].as_u64().is_some_and(|count| count > 0) {
-                return seen["memory"].as_u64().unwrap_or_default();
+                return seen["memory"].as_u64().unwrap_or_default().div_ceil(1 << 20);
             }
             let ended = self.child.try_wait().unwrap();
             let fine = ended.is_none() && Instant::now() < end;

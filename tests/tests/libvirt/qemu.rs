@@ -161,7 +161,7 @@ fn a_vhost_user_device_on_shared_memory_starts_carries_requests_and_is_taken_bac
     }
     // The real program starts with it, and its guest's requests come through the memory that both map.
     bed.start();
-    assert_eq!(backend.memory_of_a_guest_that_asks(), 64 << 20);
+    assert_eq!(backend.memory_of_a_guest_that_asks(), 64);
     bed.evidence().ended(0).says(&["each option is as described", "QEMU runs on CPU 0"]);
     bed.play(wish).ended(0).says(&["1 ok, 0 changed"]);
     // Memory that is not shared is refused in the plan: the data path would be dead.

@@ -37,11 +37,11 @@ fn a_vhost_user_device_carries_requests_and_is_proven_live() {
     let done = bed.play(&shared);
     done.ended(0);
     bed.virsh(&["start", "guest"]);
-    assert_eq!(backend.memory_of_a_guest_that_asks(), MIB << 20, "the device sees all of the guest's memory");
+    assert_eq!(backend.memory_of_a_guest_that_asks(), MIB, "the device sees all of the guest's memory");
     bed.ready("guest");
     let told = bed.tunerun(&["evidence", "site.yml", "-i", "hosts.ini"]);
     told.ended(0).says(&[
-        "QEMU was started with vhost-user-scsi-pci,id=spdk0-scsi,chardev=spdk0",
+        "QEMU was started with {\"driver\":\"vhost-user-scsi-pci\",\"id\":\"spdk0-scsi\"",
         "QEMU was started with cpu-pm=on",
     ]);
     bed.play(&shared).ended(0).says(&["1 ok, 0 changed"]);
@@ -72,14 +72,15 @@ fn huge_pages_are_missing_then_there_and_proven_by_the_kernel() {
     let done = bed.play(&huge);
     done.ended(0);
     bed.virsh(&["start", "guest"]);
-    assert_eq!(backend.memory_of_a_guest_that_asks(), MIB << 20, "the device maps the same pages");
+    assert_eq!(backend.memory_of_a_guest_that_asks(), MIB, "the device maps the same pages");
     bed.ready("guest");
     let told = bed.tunerun(&["evidence", "site.yml", "-i", "hosts.ini"]);
     told.ended(0).says(&["the guest's memory is huge pages", "32 MiB of huge pages are mapped into QEMU"]);
     // The guest has them all: it may be defined again, another one may not.
     bed.play(&huge).ended(0).says(&["1 ok, 0 changed"]);
     bed.define("other", 2, Boot::Stubborn);
-    let other = huge.replace("[guest]", "[other]").replace("hugepages: true, access: shared", "hugepages: true");
+    let other =
+        huge.replace("[guest]", "[other]").replace("hugepages: true, access: shared", "hugepages: true");
     let device = device(&bed);
     let second = bed.play(&other.replace(&device, ""));
     second.says(&[&format!("other: {PAGES} huge pages of 2 MiB are needed")]);

@@ -130,7 +130,8 @@ fn a_unit_is_started_as_described_proven_and_taken_back() {
         assert!(after.contains(words), "`{words}` is not in {after}");
     }
     assert!(!after.contains("ide-hd"), "{after}");
-    let process = bed.on("p=$(systemctl show -P MainPID vm1); cat /proc/$p/maps; grep Cpus_allowed_list /proc/$p/status");
+    let process = bed
+        .on("p=$(systemctl show -P MainPID vm1); cat /proc/$p/maps; grep Cpus_allowed_list /proc/$p/status");
     assert!(process.contains(LIBRARY.rsplit('/').next().unwrap()), "{process}");
     assert!(process.ends_with("\t0"), "{process}");
     let told = bed.evidence(0);

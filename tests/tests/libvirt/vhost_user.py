@@ -5,7 +5,7 @@ import json, mmap, os, select, socket, struct, sys, threading
 
 PATH, STATUS = sys.argv[1:3]
 VERSION_1, PROTOCOL_FEATURES = 1 << 32, 1 << 30
-MQ, REPLY_ACK, CONFIG = 1 << 0, 1 << 3, 1 << 9
+MQ, REPLY_ACK = 1 << 0, 1 << 3
 NO_FD = 1 << 8
 NEXT, WRITE = 1, 2
 BAD_TARGET = 3
@@ -90,11 +90,9 @@ class Backend:
         if request == 1:
             return struct.pack("<Q", VERSION_1 | PROTOCOL_FEATURES)
         if request == 15:
-            return struct.pack("<Q", MQ | REPLY_ACK | CONFIG)
+            return struct.pack("<Q", MQ | REPLY_ACK)
         if request == 17:
             return struct.pack("<Q", 16)
-        if request == 24:
-            return body
         if request == 5:
             self.memory(body, fds)
         elif request == 8:

@@ -58,7 +58,8 @@ impl Pools {
         let of = |path: &HostPath, name: &str| known(&path.as_str().replace("nr_hugepages", name));
         let mut reads: Vec<Read> = paths.iter().map(Read::text).collect();
         for path in &paths {
-            reads.extend([Read::text(&of(path, "free_hugepages")?), Read::text(&of(path, "resv_hugepages")?)]);
+            reads
+                .extend([Read::text(&of(path, "free_hugepages")?), Read::text(&of(path, "resv_hugepages")?)]);
         }
         facts.need(&reads)?;
         let number_in = |path: &HostPath| -> Result<Option<u64>, Stop> {
@@ -94,10 +95,12 @@ impl Pools {
         let host = self.host.get(&size).copied()?;
         let Some(nodes) = nodes else { return Some(host) };
         let on = nodes.iter().filter_map(|node| self.nodes.get(&(node, size)));
-        Some(on.fold(Pool::default(), |sum, pool| Pool {
-            all: sum.all + pool.all,
-            used: sum.used + pool.used,
-        }))
+        Some(
+            on.fold(Pool::default(), |sum, pool| Pool {
+                all: sum.all + pool.all,
+                used: sum.used + pool.used,
+            }),
+        )
     }
 }
 

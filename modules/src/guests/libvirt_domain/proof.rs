@@ -4,6 +4,7 @@ use super::wants::size_of;
 use super::wish::{Feature, Hugepages};
 use super::{LibvirtDomain, hugepages};
 use crate::guests::process::Process;
+use crate::guests::virsh::Version;
 use crate::shape::{CpuList, size_text};
 use crate::vocabulary::{Effect, Evidence};
 use crate::xml::{Document, Want};
@@ -22,12 +23,12 @@ pub(super) fn unfelt(live: &str, wants: &[Want]) -> Option<String> {
     (!faults.is_empty()).then(|| faults.join("; "))
 }
 
-/// What is proven of a domain. `is_written` says whether its definition is as asked for already.
+/// What is proven of a domain. `is_written` says whether its definition is as asked for already; the version is QEMU's.
 pub(super) fn evidence(
     task: &LibvirtDomain,
     domain: &Domain,
     wants: &[Want],
-    is_written: bool,
+    (is_written, qemu): (bool, Option<Version>),
 ) -> Vec<Evidence> {
     let what = format!("{} runs with {}", domain.name, task.knobs().join(", "));
     let proof = format!("virsh dumpxml {}", domain.uuid);
@@ -40,7 +41,12 @@ pub(super) fn evidence(
     let mut all = vec![Evidence::told(what, proof, (unfelt.is_none(), is_written), seen, until)];
     let Some(process) = &domain.process else { return all };
     let proof = || format!("/proc/PID of /run/libvirt/qemu/{}.pid", domain.name);
-    let told = [arguments(task, process), huge(task, process, live), pins(task, process), libraries(task, process)];
+    let told = [
+        arguments(task, process, qemu),
+        huge(task, process, live),
+        pins(task, process),
+        libraries(task, process),
+    ];
     for (what, live, seen) in told.concat() {
         let what = format!("{}: {what}", domain.name);
         all.push(Evidence::told(what, proof(), (live, is_written), seen, until));
@@ -52,7 +58,7 @@ pub(super) fn evidence(
 type Told = (String, bool, String);
 
 /// What QEMU's arguments tell.
-fn arguments(task: &LibvirtDomain, process: &Process) -> Vec<Told> {
+fn arguments(task: &LibvirtDomain, process: &Process, qemu: Option<Version>) -> Vec<Told> {
     let mut told = Vec::new();
     let find = |mark: &str| process.arguments.iter().find(|argument| argument.contains(mark)).cloned();
     let mut tell = |what: &str, mark: &str| {
@@ -71,7 +77,7 @@ fn arguments(task: &LibvirtDomain, process: &Process) -> Vec<Told> {
     if task.iothreads.is_some_and(|count| count > 0) {
         tell("QEMU has an I/O thread", "iothread");
     }
-    for (option, value) in task.qemu_arguments() {
+    for (option, value) in task.qemu_arguments(qemu) {
         let mark = value.unwrap_or(option);
         tell(&format!("QEMU was started with {mark}"), &mark);
     }
@@ -97,7 +103,9 @@ fn pins(task: &LibvirtDomain, process: &Process) -> Vec<Told> {
     let of_disks = tune.iothreadpin.iter().map(|(threads, cpus)| (threads, cpus, "IO iothread"));
     let mut told = Vec::new();
     for (threads, cpus, kind) in of_guest.chain(of_disks) {
-        let (Ok(threads), Ok(cpus)) = (CpuList::parse(threads), CpuList::parse(&cpus.text())) else { continue };
+        let (Ok(threads), Ok(cpus)) = (CpuList::parse(threads), CpuList::parse(&cpus.text())) else {
+            continue;
+        };
         for number in threads.iter() {
             let name = format!("{kind}{number}");
             let own = |other: &str| other.split('/').next() == Some(name.as_str());

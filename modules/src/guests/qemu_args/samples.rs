@@ -68,8 +68,10 @@ pub(super) fn samples() -> Vec<Sample> {
                 "drives": [{ "id": "d0", "file": "/srv/vm1.img", "cache": "none", "aio": "native",
                              "device": { "driver": "virtio-blk-pci", "iothread": "t0" } }] } }),
             // Its process has just ended: what a restart makes felt is told by tests beside.
-            with_unit(UNIT)
-                .answer(crate::guests::process::look("77"), Seen::Output(Output { status: 3, ..Output::ok("") })),
+            with_unit(UNIT).answer(
+                crate::guests::process::look("77"),
+                Seen::Output(Output { status: 3, ..Output::ok("") }),
+            ),
         ),
         sample(
             "native requests through the cache",

@@ -247,8 +247,7 @@ ExecStart=/usr/bin/qemu-system-x86_64 -M q35 -smp 2 -m 1G \\
 fn a_unit_that_runs_on_as_it_was_is_restarted_by_leave_alone() {
     let sample = &super::samples::samples()[2];
     let change = planned::<QemuArgs>(&sample.host, sample.args.clone());
-    let written =
-        with_unit(UNIT).file("/etc/systemd/system/vm1.service.d/tunerun-qemu.conf", put(&change));
+    let written = with_unit(UNIT).file("/etc/systemd/system/vm1.service.d/tunerun-qemu.conf", put(&change));
     let runs = |process: &str| written.clone().answer(process::look("77"), Seen::Output(Output::ok(process)));
     let old = "arg /usr/bin/qemu-system-x86_64\narg -M\narg q35\n";
     let change = planned::<QemuArgs>(&runs(old), sample.args.clone());
@@ -261,7 +260,29 @@ fn a_unit_that_runs_on_as_it_was_is_restarted_by_leave_alone() {
     assert!(change.is_empty() && change.notes[0].contains("runs on as it was started"), "{:?}", change.notes);
     let live = "arg /usr/bin/qemu-system-x86_64\narg -M\narg q35\narg -smp\narg 2\narg -m\narg 1G\narg -drive\narg cache=none,aio=native,file=/srv/vm1.img,if=none,id=d0\narg -object\narg iothread,id=t0\narg -device\narg virtio-blk-pci,iothread=t0,drive=d0\ncpus 7 2-3 qemu\n";
     let change = planned::<QemuArgs>(&runs(live), sample.args.clone());
-    assert!(change.is_empty() && change.then.is_empty(), "{:?}", change.evidence);
+    assert!(change.is_empty(), "{:?}", change.evidence);
+    let stray = planned::<QemuArgs>(&runs(&live.replace("2-3 qemu", "0-7 qemu")), sample.args.clone());
+    assert!(stray.steps.is_empty() && !stray.is_empty());
+    // What has just been forked is not QEMU yet: it is not restarted once more.
+    let forked = planned::<QemuArgs>(&runs("arg (qemu-system-x86_64)\ncpus 7 2-3 x\n"), sample.args.clone());
+    assert!(forked.is_empty());
+}
+
+#[test]
+fn what_the_linker_was_given_is_told_before_it_has_mapped_it() {
+    let library = "/usr/lib/libtcmalloc.so";
+    let args = json!({ "unit": "vm1", "restart": true, "environment": { "LD_PRELOAD": library } });
+    let first = planned::<QemuArgs>(&with_unit(UNIT).file(library, ""), args.clone());
+    let drop_in = "/etc/systemd/system/vm1.service.d/tunerun-qemu.conf";
+    let written = with_unit(UNIT).file(library, "").file(drop_in, put(&first));
+    let runs = |process: &str| {
+        let seen = Seen::Output(Output::ok(format!("arg qemu-system-x86_64\n{process}")));
+        planned::<QemuArgs>(&written.clone().answer(process::look("77"), seen), args.clone())
+    };
+    let given = runs(&format!("env LD_PRELOAD={library}\n"));
+    assert!(given.is_empty(), "{:?}", given.then);
+    assert!(matches!(given.evidence[1].standing, Standing::Owed { .. }), "it is not mapped");
+    assert!(!runs("").is_empty());
 }
 
 #[test]
@@ -285,7 +306,8 @@ fn a_running_qemu_proves_it() {
         "{told_live:?}"
     );
     let old = told(&live.replace("num_queues=2", "num_queues=1"), "cpus 7 0-7 qemu-system-x86\n");
-    let [Standing::Absent { seen }, Standing::Absent { seen: cpus }, Standing::Absent { .. }] = &old[..] else {
+    let [Standing::Absent { seen }, Standing::Absent { seen: cpus }, Standing::Absent { .. }] = &old[..]
+    else {
         panic!("{old:?}")
     };
     assert!(seen.contains("num_queues=2") && cpus.contains("CPU 0-7"), "{old:?}");

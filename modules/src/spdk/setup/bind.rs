@@ -34,9 +34,9 @@ fn driver_of(address: &str) -> Row {
     Row::new("pci-driver", [address])
 }
 
-/// Who holds disks or their partitions open.
-pub(super) fn openers(blocks: &[String]) -> Row {
-    Row::new("block-openers", blocks.iter().cloned())
+/// Who holds its disks or their partitions open.
+pub(super) fn openers(address: &str) -> Row {
+    Row::new("pci-disk-openers", [address])
 }
 
 fn globs(address: &str) -> [String; 2] {
@@ -52,6 +52,7 @@ fn group(address: &str) -> String {
 pub(super) fn first_reads(address: &str) -> Result<Vec<Read>, Stop> {
     let mut reads = vec![
         Read::Ask(driver_of(address)),
+        Read::Ask(openers(address)),
         Read::text(&known(&format!("{}/class", folder(address)))?),
         Read::Glob(group(address)),
     ];
@@ -231,7 +232,7 @@ impl Standing {
 
     /// What holds the disks open, as the host tells it.
     fn openers(&self, facts: &Facts) -> Result<String, Stop> {
-        let output = facts.output(&openers(&self.blocks))?;
+        let output = facts.output(&openers(&self.address))?;
         if output.status == 0 {
             return Ok(output.text());
         }

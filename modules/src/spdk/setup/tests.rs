@@ -74,7 +74,7 @@ fn what_is_in_use_is_refused_with_its_holder() {
 fn what_a_process_holds_open_is_refused_with_its_name() {
     let openers = |status: i32, text: &str| {
         let output = Seen::Output(Output { status, ..Output::ok(text) });
-        host(&blank()).answer(Row::new("block-openers", ["nvme0n1"]), output)
+        host(&blank()).answer(super::bind::openers(ADDRESS), output)
     };
     let args = json!({ "devices": [{ "address": ADDRESS, "data": "S3X1" }] });
     let why = refusal::<SpdkSetup>(&openers(0, "/dev/nvme0n1 4711 qemu-system-x86\n"), args.clone());

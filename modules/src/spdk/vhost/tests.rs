@@ -146,7 +146,8 @@ fn no_block_device_is_exported_twice() {
 
 #[test]
 fn slots_are_said_and_are_those_of_a_controller() {
-    let one = || target().with("bdev_malloc_create", json!({ "name": "M", "num_blocks": 16, "block_size": 512 }));
+    let one =
+        || target().with("bdev_malloc_create", json!({ "name": "M", "num_blocks": 16, "block_size": 512 }));
     // A target would choose a slot by itself for -1, and another one each time.
     for slot in ["8", "-1", "a", ""] {
         let why = refusal::<SpdkVhost>(&served(one()), scsi(json!({ slot: "M" })));

@@ -105,15 +105,17 @@ fn pages_that_others_use_are_not_there() {
     let args = json!({ "memory_backing": { "hugepages": true } });
     let pool = "/sys/kernel/mm/hugepages/hugepages-2048kB";
     let used = |host: Host, free: &str, promised: &str| {
-        host.value(&format!("{pool}/free_hugepages"), free)
-            .value(&format!("{pool}/resv_hugepages"), promised)
+        host.value(&format!("{pool}/free_hugepages"), free).value(&format!("{pool}/resv_hugepages"), promised)
     };
     // 1024 are reserved, the guest needs 512.
     assert_eq!(plan(&used(one(), "512", "0"), args.clone()).steps.len(), 1);
     for (free, promised, others) in [("511", "0", 513), ("600", "100", 524)] {
         let change = plan(&used(one(), free, promised), args.clone());
         let why = &change.risks[0].why;
-        assert!(change.steps.is_empty() && why.contains(&format!("{others} of them in use by others")), "{why}");
+        assert!(
+            change.steps.is_empty() && why.contains(&format!("{others} of them in use by others")),
+            "{why}"
+        );
     }
     // What the guest has itself comes back before it is started anew.
     let live = small().replace("  <vcpu", "  <memoryBacking>\n    <hugepages/>\n  </memoryBacking>\n  <vcpu");
@@ -165,7 +167,8 @@ fn asked(host: &Host) -> (LibvirtDomain, Facts) {
 fn a_libvirt_that_an_earlier_task_brings_is_decided_late() {
     let (task, mut facts) = asked(&Host::new());
     let install = Row::new("apt-get-install", ["libvirt-daemon-system"]);
-    let install = |spoils| Step::call(Claim::new("package", "libvirt"), install.clone(), spoils, Back::Nothing);
+    let install =
+        |spoils| Step::call(Claim::new("package", "libvirt"), install.clone(), spoils, Back::Nothing);
     let below = |folder: &str| vec![Spoil::Missing(HostPath::new(folder).unwrap())];
     facts.plan(TaskId(3), [install(below("/etc"))]);
     assert!(matches!(task.plan(&facts), Err(Stop::Refused(_))), "nothing brings it");
