@@ -47,16 +47,20 @@ pub(super) const READING: &[Program] = &[
 ];
 
 /// Lists who holds the disks of a PCI device or their partitions open: DEVICE PROCESS NAME, one a line. The argument is
-/// its address. A disk of `nvme0n1` has partitions `nvme0n1p1`, one of `vda` `vda1`; `nvme0c1n1` is a path of `nvme0n1`.
+/// its address; 4 where processes cannot be looked at. A disk of `nvme0n1` has partitions `nvme0n1p1`, one of `vda`
+/// `vda1`; `nvme0c1n1` is a path of `nvme0n1`.
 const OPENERS: &str = r#"d=/sys/bus/pci/devices/$1
 for b in "$d"/nvme/nvme*/nvme*n* "$d"/virtio*/block/*; do [ -e "$b" ] || continue
 b=$(echo "${b##*/}" | sed 's/c[0-9]*n/n/'); case $b in *[0-9]) p=p;; *) p=;; esac
-ls -ln /proc/[0-9]*/fd 2>/dev/null | LC_ALL=C awk -v b="/dev/$b" -v p="$p" '
-/^\/proc\/[0-9]+\/fd:$/ { split($0, a, "/"); n = a[3]; next }
-NF > 2 && $(NF-1) == "->" && index($NF, b) == 1 {
-  r = substr($NF, length(b) + 1); if (r != "" && r !~ "^" p "[0-9]+$") next
-  if (!(n in t)) { t[n] = 1; print $NF, n }
-}' | while read -r o n; do read -r c 2>/dev/null <"/proc/$n/comm" || c=gone; echo "$o $n $c"; done
+ls -ln /proc/[0-9]*/fd 2>/dev/null |
+  sed -n -E -e 's#^/proc/([0-9]+)/fd:$#P \1#p' -e "s#^.* -> (/dev/$b($p[0-9]+)?)\$#D \1#p" | {
+  n=
+  while read -r k v; do case $k in
+    P) n=$v s= ;;
+    D) [ -n "$s" ] || { s=1; read -r c 2>/dev/null <"/proc/$n/comm" || c=gone; echo "$v $n $c"; } ;;
+  esac; done
+  [ -n "$n" ]
+} || exit 4
 done"#;
 
 /// What is made on disks, and mounted.

@@ -206,6 +206,18 @@ fn what_qemu_refuses_or_does_not_feel_is_refused_before() {
 }
 
 #[test]
+fn features_of_the_cpu_are_switched_by_their_sign() {
+    let cpu = |line: &str, cpu: &str| reach(line, json!({ "guest": { "cpu": cpu } }));
+    let first = cpu("qemu-system-x86_64 -m 1G", "qemu64,-apic,kvm-pv-unhalt=off");
+    assert!(first.contains("-cpu qemu64,-apic,kvm-pv-unhalt=off"), "{first}");
+    assert!(
+        cpu(&first, "host,+apic").contains("-cpu host,+apic,kvm-pv-unhalt=off"),
+        "what is not asked for stays"
+    );
+    assert!(cpu(&first, "qemu64,+x2apic").contains("-cpu qemu64,-apic,kvm-pv-unhalt=off,+x2apic"));
+}
+
+#[test]
 fn a_cache_that_loses_data_is_a_risk() {
     let args = with(json!({ "guest": { "drives": [rbd(json!({ "cache": "unsafe" }))] } }));
     assert_eq!(planned::<QemuArgs>(&scripted(RBD), args).risks[0].name, RiskName::DataLoss);
