@@ -4,13 +4,13 @@ use crate::vocabulary::{Facts, HostPath, Read, Row, Seen, Stop};
 
 /// What was seen of a running QEMU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Process {
+pub(crate) struct Process {
     /// Its arguments, the program first.
-    pub(super) arguments: Vec<String>,
+    pub(crate) arguments: Vec<String>,
     /// Variables of the linker: `LD_PRELOAD` and the like.
-    pub(super) environment: Vec<(String, String)>,
+    pub(crate) environment: Vec<(String, String)>,
     /// Files of libraries that are mapped into it.
-    pub(super) libraries: Vec<String>,
+    pub(crate) libraries: Vec<String>,
     /// Bytes of huge pages that are mapped into it; none where the kernel does not tell.
     pub(super) huge: Option<u64>,
     /// Its threads: number, name, and the CPUs that they may run on.
@@ -27,13 +27,13 @@ pub(super) struct Thread {
 }
 
 /// The libraries that an `LD_PRELOAD` names by their paths.
-pub(super) fn libraries(value: &str) -> Result<Vec<HostPath>, Stop> {
+pub(crate) fn libraries(value: &str) -> Result<Vec<HostPath>, Stop> {
     let paths = value.split([':', ' ']).filter(|path| path.starts_with('/'));
     paths.map(|path| HostPath::new(path).map_err(|why| Stop::refused("environment", why))).collect()
 }
 
 /// The look at a process, by its number or by the file that holds it.
-pub(super) fn look(which: &str) -> Row {
+pub(crate) fn look(which: &str) -> Row {
     Row::new("qemu-process", [which])
 }
 
@@ -42,7 +42,7 @@ impl Process {
     ///
     /// # Errors
     /// [`Stop::Unread`], [`Stop::Late`].
-    pub(super) fn of(facts: &Facts, which: &str) -> Result<Option<Self>, Stop> {
+    pub(crate) fn of(facts: &Facts, which: &str) -> Result<Option<Self>, Stop> {
         match facts.get(&Read::Ask(look(which)))? {
             Seen::Output(output) if output.status == 0 => Ok(Some(Self::parse(&output.text()))),
             _ => Ok(None),
@@ -81,7 +81,7 @@ impl Process {
     }
 
     /// Whether each library of an `LD_PRELOAD` is mapped: what is told, whether it is so, what was seen.
-    pub(super) fn preloaded(&self, value: &str) -> Vec<(String, bool, String)> {
+    pub(crate) fn preloaded(&self, value: &str) -> Vec<(String, bool, String)> {
         let paths = value.split([':', ' ']).filter(|path| !path.is_empty());
         paths
             .map(|path| {
@@ -93,7 +93,7 @@ impl Process {
     }
 
     /// The mapped file of a library, whatever versions its name ends with.
-    pub(super) fn library(&self, path: &str) -> Option<&str> {
+    pub(crate) fn library(&self, path: &str) -> Option<&str> {
         let name = path.rsplit('/').next().unwrap_or(path);
         let stem = name.split(".so").next().unwrap_or(name);
         self.libraries

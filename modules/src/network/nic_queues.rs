@@ -176,33 +176,7 @@ impl NicQueues {
         }
         let seen = card::told(facts, &self.look(), &format!("how many queues {} has", self.device))?;
         let counts = counts(&seen.text());
-        let mut wanted = Vec::new();
-        for (channel, count) in &self.channels {
-            let word = channel.word();
-            let Some((most, now)) = counts.get(channel) else {
-                let kinds: Vec<&str> = counts.keys().map(|channel| channel.word()).collect();
-                return Err(Stop::refused(
-                    "channels",
-                    format!("{} has no queues of the kind `{word}`", self.device),
-                )
-                .way_out(format!("it has: {}", kinds.join(", "))));
-            };
-            change.evidence.push(Evidence::told(
-                format!("{} has {count} {word} queues", self.device),
-                format!("ethtool -l {}", self.device),
-                (now == count, false),
-                now.to_string(),
-                Effect::Now,
-            ));
-            if count > most || *count == 0 && *channel == Channel::Combined && counts.len() == 1 {
-                change.risks.push(Risk {
-                    name: RiskName::CannotConverge,
-                    why: format!("{} may have 1 to {most} {word} queues, not {count}", self.device),
-                });
-            } else if now != count {
-                wanted.push((*channel, *now, *count));
-            }
-        }
+        let wanted = self.other_counts(&counts, change)?;
         if wanted.is_empty() {
             return Ok(None);
         }
@@ -234,6 +208,38 @@ impl NicQueues {
             ),
             Back::Exactly(Act::Call { row: call(false), spoils }),
         )))
+    }
+
+    /// The kinds of queues whose number is another than wanted: kind, number now, number wanted.
+    fn other_counts(&self, counts: &Counts, change: &mut Change) -> Result<Vec<(Channel, u32, u32)>, Stop> {
+        let mut wanted = Vec::new();
+        for (channel, count) in &self.channels {
+            let word = channel.word();
+            let Some((most, now)) = counts.get(channel) else {
+                let kinds: Vec<&str> = counts.keys().map(|channel| channel.word()).collect();
+                return Err(Stop::refused(
+                    "channels",
+                    format!("{} has no queues of the kind `{word}`", self.device),
+                )
+                .way_out(format!("it has: {}", kinds.join(", "))));
+            };
+            change.evidence.push(Evidence::told(
+                format!("{} has {count} {word} queues", self.device),
+                format!("ethtool -l {}", self.device),
+                (now == count, false),
+                now.to_string(),
+                Effect::Now,
+            ));
+            if count > most || *count == 0 && *channel == Channel::Combined && counts.len() == 1 {
+                change.risks.push(Risk {
+                    name: RiskName::CannotConverge,
+                    why: format!("{} may have 1 to {most} {word} queues, not {count}", self.device),
+                });
+            } else if now != count {
+                wanted.push((*channel, *now, *count));
+            }
+        }
+        Ok(wanted)
     }
 
     /// The writes to the queues that are there.

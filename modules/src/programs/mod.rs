@@ -5,6 +5,7 @@ mod ceph_parts;
 mod disks;
 mod guests;
 mod lvm;
+mod measuring;
 mod mutating;
 mod reading;
 pub mod rpc;
@@ -13,7 +14,7 @@ use crate::vocabulary::{HostPath, Row};
 
 /// The tables of read-only programs, field by field.
 pub const READING: &[&[Program]] =
-    &[reading::READING, ceph::READING, ceph_parts::READING, disks::READING, lvm::READING];
+    &[reading::READING, measuring::READING, ceph::READING, ceph_parts::READING, disks::READING, lvm::READING];
 /// The tables of programs that change something, field by field.
 pub const MUTATING: &[&[Program]] =
     &[mutating::MUTATING, ceph::MUTATING, ceph_parts::MUTATING, disks::MUTATING, lvm::MUTATING];

@@ -1,6 +1,7 @@
 //! Lists of tasks: blocks, and tasks with their keywords.
 use std::sync::Arc;
 
+use super::expect::{Expectation, expectations};
 use super::fields::{self, conditions, flag, text};
 use super::include;
 use super::keywords;
@@ -30,6 +31,7 @@ pub(super) struct Draft {
     pub changed_when: Vec<Expression>,
     pub failed_when: Vec<Expression>,
     pub listen: Vec<String>,
+    pub expect: Vec<Expectation>,
     pub gate: Option<Arc<Node>>,
     pub probe: Option<Setting<bool>>,
     pub spoils: Option<Arc<Node>>,
@@ -155,6 +157,7 @@ impl Reader<'_> {
             changed_when: draft.changed_when,
             failed_when: draft.failed_when,
             listen: draft.listen,
+            expect: draft.expect,
             gate: draft.gate,
             probe: draft.probe,
             spoils: draft.spoils,
@@ -188,6 +191,7 @@ impl Reader<'_> {
                 draft.listen = topics.iter().filter_map(|topic| topic.as_str().map(str::to_owned)).collect();
             }
             "gate" => draft.gate = Some(Arc::new(value)),
+            "expect" => draft.expect = expectations(value, problems),
             "probe" => draft.probe = flag(&key, &value, problems),
             "spoils" => draft.spoils = Some(Arc::new(value)),
             "undo" => draft.undo = Some(Arc::new(value)),

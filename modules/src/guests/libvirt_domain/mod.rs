@@ -15,8 +15,11 @@ mod vhost;
 mod wants;
 pub(super) mod wish;
 
+pub(crate) use wants::bytes;
+
 use super::virsh::Version;
 use crate::argument::{Scalar, yes};
+use crate::budget::{self, Asked, Guest};
 use crate::module::{Module, Sample, Scope};
 use crate::vocabulary::{
     Act, Activation, Back, Change, Claim, CycleTime, Diff, Effect, Facts, GuestCycle, Match, Read, Risk,
@@ -50,7 +53,8 @@ use wish::{
 /// shared memory, and features that libvirt is known to drop (`pvsendipi`). What one domain cannot have in place while
 /// others can (huge pages that are not there or that others use, a library that is not installed, a domain that Nova,
 /// oVirt, KubeVirt, Proxmox, OpenNebula or CloudStack owns) needs the waiver `cannot_converge`. `cache: writeback` and
-/// `unsafe` need `data_loss`. Sources: formatdomain.html of libvirt, qemu-system(1), virsh(1).
+/// `unsafe` need `data_loss`; guests that, with huge pages and OSDs, want more memory than the host has need `memory`.
+/// Sources: formatdomain.html of libvirt, qemu-system(1), virsh(1).
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LibvirtDomain {
@@ -300,6 +304,28 @@ impl LibvirtDomain {
         Ok(())
     }
 
+    /// Whether it says how much memory guests have, or what that is made of.
+    fn sizes_memory(&self) -> bool {
+        self.memory.is_some() || self.memory_backing.is_some()
+    }
+
+    /// Whether the host has the memory for the guests, besides what else is promised.
+    fn promised(
+        &self,
+        facts: &Facts,
+        domains: &[Domain],
+        plans: &[Planned],
+        change: &mut Change,
+    ) -> Result<(), Stop> {
+        let mut guests = BTreeMap::new();
+        for (domain, planned) in domains.iter().zip(plans) {
+            let document = Document::parse(&planned.after).map_err(Stop::failed)?;
+            guests.extend(Guest::of(document.root()).map(|guest| (domain.name.clone(), guest)));
+        }
+        let source = "the definition after this task".to_owned();
+        budget::judge(facts, &Asked { guests, source, ..Asked::default() }, change)
+    }
+
     fn risks(&self, change: &mut Change) {
         let volatile: Vec<&str> = self
             .disks
@@ -413,6 +439,9 @@ impl Module for LibvirtDomain {
             let way = if way.is_empty() { way } else { format!("; {way}") };
             let why = format!("{}{way}", problem::words(&problems));
             change.risks.push(Risk { name: RiskName::CannotConverge, why });
+        }
+        if self.sizes_memory() {
+            self.promised(facts, &domains, &plans, &mut change)?;
         }
         self.risks(&mut change);
         let names: Vec<&str> = domains.iter().map(|domain| domain.name.as_str()).collect();

@@ -96,7 +96,7 @@ fn vcpus(task: &LibvirtDomain, root: Node<'_, '_>, wants: &mut Vec<Want>) {
 }
 
 /// A size of an element in bytes: a number and its unit, KiB where it names none.
-pub(super) fn bytes(node: Node<'_, '_>, number: &str) -> Option<u64> {
+pub(crate) fn bytes(node: Node<'_, '_>, number: &str) -> Option<u64> {
     let unit = node.attribute("unit").unwrap_or("KiB");
     let factor: u64 = match unit {
         "b" | "bytes" => 1,
