@@ -1,4 +1,7 @@
 //! The playbooks and inventories of this repository: they read without a word of complaint, and say what they bring.
+#[path = "playbooks/probes.rs"]
+mod probes;
+
 use std::path::{Path, PathBuf};
 use tunerun::inventory::{self, Inventory, InventorySource};
 use tunerun::playbook::{Disk, Known, Loader, Vocabulary};

@@ -226,7 +226,11 @@ pub const READING: &[Program] = &[
         &["timeout", "-k", "5", "30", "virsh", "-q", "dumpxml", "--inactive", "--security-info", "--domain"],
         "what a domain is started with next",
     ),
-    Program::new("qemu-process", PROCESS, "arguments, linker variables and libraries of a running QEMU"),
+    Program::new(
+        "qemu-process",
+        PROCESS,
+        "arguments, linker variables, libraries, huge pages and CPUs of a running QEMU",
+    ),
     Program::new("probe", &[], "a command that its author declared a read"),
     Program::new("probe-script", SCRIPT, "a script that its author declared a read"),
     Program::new("probe-shell", &["sh", "-c"], "shell text that its author declared a read"),
