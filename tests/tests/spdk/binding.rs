@@ -35,7 +35,7 @@ const HELD: &str = r#"mkdir "$BED/dev"; mount -t tmpfs tmpfs "$BED/dev"
 for n in null zero full random urandom tty; do cp -a /dev/$n "$BED/dev/"; done
 ln -s /proc/self/fd "$BED/dev/fd"; : > "$BED/dev/nvme0n1"; : > "$BED/dev/nvme0n10"; mount --rbind "$BED/dev" /dev
 hold() { sleep 300 9<"$1" >/dev/null 2>&1 & h=$!; while ! ls -l /proc/$h/fd | grep -q nvme; do sleep 0.05; done; }
-let_go() { kill $h; wait $h 2>/dev/null; }
+let_go() { kill $h; wait $h 2>/dev/null || :; }
 "#;
 
 /// lsblk's answer for one disk.
@@ -170,7 +170,7 @@ fn what_a_process_holds_open_is_left_alone() {
         &format!(
             "{HELD}
              hold /dev/nvme0n1; ({PLAY}); echo ended $?; driver
-             sh $BED/act $a uio_pci_generic; echo acted $?; driver; let_go
+             sh $BED/act $a uio_pci_generic 2>&1; echo acted $?; driver; let_go
              echo OTHER; hold /dev/nvme0n10; ({PLAY}) || exit 1; driver; let_go"
         ),
     );
