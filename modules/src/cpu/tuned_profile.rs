@@ -147,6 +147,27 @@ fn active(output: &Output) -> Option<String> {
     output.text().lines().find_map(|line| line.trim().strip_prefix(ACTIVE)).map(|name| name.trim().to_owned())
 }
 
+/// The step that has TuneD apply profiles: once more, or in place of those `now`.
+fn applied(wanted: &str, now: Option<&str>, seen: &Output, live: bool) -> Step {
+    let call = |names: &str| Row::new("tuned-adm-profile", names.split_whitespace());
+    let spoils = || vec![Spoil::Volatile];
+    let back = match now {
+        Some(before) => call(before),
+        None => Row::new("tuned-adm-off", Vec::<String>::new()),
+    };
+    let back = Back::Approximately {
+        act: Act::Call { row: back, spoils: spoils() },
+        stays: "what TuneD does not remember to have changed".to_owned(),
+    };
+    let claim = Claim::new("tuned", "profile");
+    if live {
+        return Step::call(claim, call(wanted), spoils(), back);
+    }
+    let after = Match::Has(vec![format!("{ACTIVE}{wanted}")]);
+    let look = (Read::Ask(look()), Seen::Output(seen.clone()), after);
+    Step::call_seen(claim, call(wanted), spoils(), look, back)
+}
+
 impl Module for TunedProfile {
     const NAME: &'static str = "tuned_profile";
     const EXAMPLE: &'static str = "\
@@ -183,36 +204,12 @@ impl Module for TunedProfile {
         let (wanted, now) = (names.join(" "), active(&seen));
         let live = now.as_deref() == Some(wanted.as_str());
         if !live || changed {
-            let call = |names: &str| Row::new("tuned-adm-profile", names.split_whitespace());
-            let spoils = || vec![Spoil::Volatile];
-            let back = match &now {
-                Some(before) => call(before),
-                None => Row::new("tuned-adm-off", Vec::<String>::new()),
-            };
-            let back = Back::Approximately {
-                act: Act::Call { row: back, spoils: spoils() },
-                stays: "what TuneD does not remember to have changed".to_owned(),
-            };
-            let claim = Claim::new("tuned", "profile");
             change.diff.push(Diff::Value {
                 name: "TuneD's profile".to_owned(),
                 before: now.clone(),
                 after: Some(if live { format!("{wanted}, applied again") } else { wanted.clone() }),
             });
-            change.steps.push(match live {
-                true => Step::call(claim, call(&wanted), spoils(), back),
-                false => Step::call_seen(
-                    claim,
-                    call(&wanted),
-                    spoils(),
-                    (
-                        Read::Ask(look()),
-                        Seen::Output(seen.clone()),
-                        Match::Has(vec![format!("{ACTIVE}{wanted}")]),
-                    ),
-                    back,
-                ),
-            });
+            change.steps.push(applied(&wanted, now.as_deref(), &seen, live));
         }
         change.evidence.push(Evidence::told(
             format!("TuneD applies {wanted}"),

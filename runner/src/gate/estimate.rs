@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     fn pairs(differences: &[f64]) -> Vec<Pair> {
-        let order = |i: usize| if i % 2 == 0 { Order::Ab } else { Order::Ba };
+        let order = |i: usize| if i.is_multiple_of(2) { Order::Ab } else { Order::Ba };
         differences.iter().enumerate().map(|(i, d)| Pair::of(order(i), 0.0, *d)).collect()
     }
 

@@ -138,7 +138,9 @@ pub(super) fn together(
 ) -> Result<Vec<Problem>, Stop> {
     let Some(pools) = sight.pools.as_ref().filter(|_| asked(task)) else { return Ok(Vec::new()) };
     let mut problems = Vec::new();
-    let mut needs: BTreeMap<(u64, Option<String>), (u64, Vec<&str>)> = BTreeMap::new();
+    // Size of a page and nodes; how many pages, and whose.
+    type Needs<'a> = BTreeMap<(u64, Option<String>), (u64, Vec<&'a str>)>;
+    let mut needs = Needs::new();
     for (domain, planned) in domains.iter().zip(plans) {
         let document = Document::parse(&planned.after).map_err(Stop::failed)?;
         let Some((size, count, nodes)) = need(pools, document.root()) else { continue };

@@ -264,17 +264,7 @@ impl IrqAffinity {
                 false => interrupt.placed(now.trim(), &wanted)?,
             });
         }
-        if !stuck.is_empty() {
-            change.risks.push(Risk {
-                name: RiskName::CannotConverge,
-                why: format!(
-                    "the kernel spreads {} by itself and lets nobody move {}: {}",
-                    if stuck.len() == 1 { "this interrupt" } else { "these interrupts" },
-                    if stuck.len() == 1 { "it" } else { "them" },
-                    stuck.join(", ")
-                ),
-            });
-        }
+        change.risks.extend(immovable(&stuck));
         let seen = match elsewhere.len() {
             0 => format!("all {} are", wishes.len()),
             many => format!("{many} of {} are not: {}", wishes.len(), elsewhere.join(", ")),
@@ -291,6 +281,18 @@ impl IrqAffinity {
         }
         Ok(())
     }
+}
+
+/// The risk of interrupts that the kernel keeps to itself.
+fn immovable(stuck: &[String]) -> Option<Risk> {
+    let (these, them) = match stuck.len() {
+        0 => return None,
+        1 => ("this interrupt", "it"),
+        _ => ("these interrupts", "them"),
+    };
+    let why =
+        format!("the kernel spreads {these} by itself and lets nobody move {them}: {}", stuck.join(", "));
+    Some(Risk { name: RiskName::CannotConverge, why })
 }
 
 impl Module for IrqAffinity {

@@ -46,14 +46,12 @@ impl Walker<'_> {
             Ok(change) => change,
             Err(inst) => return *inst,
         };
-        if let Some(problem) = self.unaccepted(&frame, &change) {
+        let unjudged = crate::playbook::unjudged::of_task(frame.task);
+        if let Some(problem) = self.unaccepted(&frame, &change).or(unjudged) {
             return self.failed(&frame, problem);
         }
         if change.is_empty() && change.wait.is_none() {
             return self.unchanged(frame, change, (tries, again));
-        }
-        if let Some(problem) = crate::playbook::unjudged::of_task(frame.task) {
-            return self.failed(&frame, problem);
         }
         change.notes.extend(frame.task.expect.iter().map(ToString::to_string));
         match self
