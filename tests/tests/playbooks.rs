@@ -1,4 +1,7 @@
 //! The playbooks and inventories of this repository: they read without a word of complaint, and say what they bring.
+#[path = "playbooks/probes.rs"]
+mod probes;
+
 use std::path::{Path, PathBuf};
 use tunerun::inventory::{self, Inventory, InventorySource};
 use tunerun::playbook::{Disk, Known, Loader, Vocabulary};
@@ -62,6 +65,18 @@ fn the_site_playbook_is_free_of_problems_and_warnings() {
     };
     assert_eq!(playbook.warnings, []);
     assert_eq!(playbook.plays.len(), 4);
+}
+
+#[test]
+fn the_grammar_of_rollouts_is_read_without_a_word_of_complaint() {
+    let vocabulary = Vocabulary::new(modules::ALL.iter().map(Known::of));
+    let path = repository().join("playbooks/example-rollout.yaml");
+    let playbook = match Loader::new(&Disk, &vocabulary, Vec::new()).load(&path.to_string_lossy()) {
+        Ok(playbook) => playbook,
+        Err(problems) => panic!("{problems:#?}"),
+    };
+    assert_eq!(playbook.warnings, []);
+    assert_eq!(playbook.plays.len(), 3);
 }
 
 #[test]

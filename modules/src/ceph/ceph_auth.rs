@@ -3,8 +3,8 @@ use super::cluster::{Cluster, Shell};
 use crate::host::Host;
 use crate::module::{Module, Sample, Scope};
 use crate::vocabulary::{
-    Act, Back, Change, Claim, Diff, Effect, Evidence, Facts, HostPath, Match, Output, Read, Risk, RiskName,
-    Row, Seen, Spoil, Step, Stop,
+    Act, Back, Change, Claim, Content, Diff, Effect, Evidence, Facts, HostPath, Image, Match, Meta, Output,
+    Read, Risk, RiskName, Row, Seen, Spoil, Step, Stop,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,7 @@ pub struct CephAuth {
     /// Whether it shall be there.
     #[serde(default)]
     pub state: AuthState,
-    /// A file on the host that its keyring is written to, where there is none.
+    /// A file on the host that its keyring is written to, where there is none; one that is there must hold its key.
     #[serde(default)]
     pub keyring: Option<String>,
     /// How the cluster is reached.
@@ -118,16 +118,25 @@ impl CephAuth {
     /// The keyring, written by the host itself: its text is a secret that nobody needs to see.
     fn keyring(&self, facts: &Facts, shell: &Shell, path: &HostPath) -> Result<Option<Step>, Stop> {
         if facts.stat(path)?.is_some() {
-            return Ok(None);
+            let held =
+                shell.text(facts, &shell.row("ceph-auth-keyring-held", [&self.name, path.as_str()]))?;
+            if held.trim() == "same" {
+                return Ok(None);
+            }
+            return Err(Stop::refused(
+                "keyring",
+                format!("{path} is there and does not hold the key of {}", self.name),
+            )
+            .way_out("name another file, or move that one away"));
         }
         let row = shell.row("ceph-auth-keyring", [self.name.as_str(), path.as_str()]);
-        let back = Back::Exactly(Act::Put {
-            path: path.clone(),
-            image: crate::vocabulary::Image::Absent,
-            validate: None,
-        });
+        let meta = Meta { mode: Some(0o600), ..Meta::default() };
+        let after = Match::Image(Image::File { content: Content::Same, meta });
+        let back = Back::Exactly(Act::Put { path: path.clone(), image: Image::Absent, validate: None });
         let spoils = vec![Spoil::Below(path.clone())];
-        Ok(Some(Step::call(Claim::file(path), row, spoils, back)))
+        // Its digest alone: undo takes away the file that was written, and no other one.
+        let looked = (Read::digest(path), Seen::Absent, after);
+        Ok(Some(Step::call_seen(Claim::file(path), row, spoils, looked, back)))
     }
 
     fn claim(&self, fsid: &str) -> Claim {

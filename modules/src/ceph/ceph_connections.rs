@@ -1,33 +1,37 @@
-//! `ceph_connections`: which connections of a host's OSDs are really encrypted.
+//! `ceph_connections`: which connections of a host's OSDs and mons are really encrypted.
 use super::cluster::Cluster;
 use crate::argument::Names;
 use crate::host::Host;
 use crate::module::{Module, Sample};
-use crate::vocabulary::{Back, Change, Claim, Effect, Facts, Read, Step, Stop};
+use crate::vocabulary::{Back, Change, Claim, Effect, Facts, Step, Stop};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-/// Which connections of a host's OSDs are really encrypted.
+/// Which connections of a host's OSDs and mons are really encrypted.
 ///
-/// Options tell nothing of connections that stand already. So the OSDs' messages are logged for some seconds
+/// Options tell nothing of connections that stand already. So the daemons' messages are logged for some seconds
 /// (`debug_ms` 5, set back to what it was however the look ends), and their logs are read: a connection whose frames
 /// have no cipher is `crc`. Only connections with traffic in that time are seen; heartbeats make some between OSDs.
 /// The log grows by thousands of lines a second under load.
 ///
-/// `register` holds a line for each connection in `stdout_lines`: the OSD, its address, the peer's, and `crc`, `secure` or
+/// `register` holds a line for each connection in `stdout_lines`: the daemon, its address, the peer's, and `crc`, `secure` or
 /// `v1` (the old protocol, never encrypted). `ceph_msgr_mode` takes that as its `proof`. It changes nothing that stays,
 /// so say `changed_when: false`.
 ///
-/// Errors: a connection that is not as `require` says, with both addresses; an OSD without traffic; a log that is not
+/// Errors: a connection that is not as `require` says, with both addresses; a daemon without traffic; a log that is not
 /// on this host (in a container, or in journald). Source: trials on Ceph 16.2, which has neither counters nor a dump of
 /// its messenger.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CephConnections {
-    /// The numbers of OSDs on this host; else all whose folder stands in `/var/lib/ceph/osd`.
+    /// The numbers of OSDs on this host; else all whose folder stands in `/var/lib/ceph/osd`, or none where `mons` are
+    /// named.
     #[serde(default)]
     pub osds: Names,
+    /// The names of mons on this host, such as `a`.
+    #[serde(default)]
+    pub mons: Names,
     /// How long to look, in seconds.
     #[serde(default = "ten")]
     pub seconds: u32,
@@ -95,22 +99,34 @@ impl Module for CephConnections {
         if !(1..=600).contains(&self.seconds) {
             return Err(Stop::refused("seconds", "between 1 and 600 seconds can be looked at"));
         }
-        facts.need(&[Read::Glob(OSDS.to_owned())])?;
-        let ids = osds_here(&self.osds, facts)?;
+        let mons = self.mons.list();
+        if let Some(wrong) = mons.iter().find(|name| name.is_empty() || name.contains(['/', ' ', '*', '\'']))
+        {
+            return Err(Stop::refused("mons", format!("`{wrong}` is not the name of a mon")));
+        }
+        let ids = match mons.is_empty() || !self.osds.list().is_empty() {
+            true => osds_here(&self.osds, facts)?,
+            false => Vec::new(),
+        };
+        let daemons: Vec<String> = ids
+            .iter()
+            .map(|id| format!("osd.{id}"))
+            .chain(mons.iter().map(|name| format!("mon.{}", name.trim_start_matches("mon."))))
+            .collect();
         let shell = self.cluster.shell(facts)?;
         let must = match self.require {
             Require::Any => "any",
             Require::Secure => "secure",
             Require::Crc => "crc",
         };
-        let operands = [self.seconds.to_string(), must.to_owned()].into_iter().chain(ids.iter().cloned());
+        let operands = [self.seconds.to_string(), must.to_owned()].into_iter().chain(daemons.iter().cloned());
         let row = shell.row("ceph-connections", operands);
-        let claim = Claim::new("ceph", &format!("connections/{}", ids.join(",")));
+        let claim = Claim::new("ceph", &format!("connections/{}", daemons.join(",")));
         Ok(Change {
             steps: vec![Step::call(claim, row, Vec::new(), Back::Nothing)],
             answer: Some(0),
             effect: Effect::Now,
-            result: json!({ "osds": ids }),
+            result: json!({ "osds": ids, "mons": mons }),
             ..Change::default()
         })
     }
@@ -125,6 +141,7 @@ impl Module for CephConnections {
         vec![
             sample("all OSDs of the host", json!({ "require": "secure" })),
             sample("one OSD", json!({ "osds": "osd.12", "seconds": 3 })),
+            sample("a mon", json!({ "mons": "a" })),
         ]
     }
 }
@@ -140,7 +157,10 @@ mod tests {
         let host = CephConnections::samples()[0].host.clone();
         let change = planned::<CephConnections>(&host, json!({}));
         let Act::Call { row, .. } = &change.steps[0].act else { panic!() };
-        assert_eq!(row.args[5..], ["10", "any", "0", "12"]);
+        assert_eq!(row.args[5..], ["10", "any", "osd.0", "osd.12"]);
+        let change = planned::<CephConnections>(&host, json!({ "mons": ["a"] }));
+        let Act::Call { row, .. } = &change.steps[0].act else { panic!() };
+        assert_eq!(row.args[5..], ["10", "any", "mon.a"], "only what is named");
         assert!(change.steps[0].is_act());
     }
 

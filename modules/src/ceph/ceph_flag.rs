@@ -2,6 +2,7 @@
 use super::answers::Crush;
 use super::cluster::{Cluster, Shell};
 use crate::argument::{Names, nearest};
+use crate::files::place::known;
 use crate::host::Host;
 use crate::module::{Module, Sample, Scope};
 use crate::vocabulary::{
@@ -15,8 +16,13 @@ use serde_json::json;
 /// Flags of the OSD map, such as `noout` while a host boots; they end by themselves.
 ///
 /// A flag is set for CRUSH nodes (hosts, OSDs, device classes) or, without `nodes`, for the whole cluster. Before it is
-/// set, its end is armed on the host that the cluster is reached by: a process there takes the flag away after `lease`
-/// seconds, whether or not this program still runs. A flag that somebody else had set stays, and has no end.
+/// set, the cluster's store is told that it is this program's (`tunerun/flag/FLAG/NODE`), and its end is armed on the host
+/// that the cluster is reached by: that host takes the flag away after `lease` seconds, whether or not this program still
+/// runs. Where systemd runs the host, a unit (`tunerun-flag-*.service`) keeps watch, which a boot of the host does not end;
+/// elsewhere it is a process, and the plan says that a boot would end it.
+///
+/// A flag that somebody else had set stays and has no end. `state: absent` leaves it too, and says so, unless `whose:
+/// anybody` takes it away: so a flag around an act may be set before it and taken away under `always:`.
 ///
 /// Errors: a flag that is not one, a node that the CRUSH tree has not. Source: Ceph's
 /// Documentation/rados/operations/health-checks.rst (OSD_FLAGS).
@@ -35,6 +41,9 @@ pub struct CephFlag {
     /// After how many seconds it ends by itself; 0 for never.
     #[serde(default = "one_hour")]
     pub lease: u32,
+    /// Whose flag `absent` takes away.
+    #[serde(default)]
+    pub whose: Whose,
     /// How the cluster is reached.
     #[serde(default)]
     pub cluster: Cluster,
@@ -51,6 +60,17 @@ pub enum FlagState {
     Absent,
 }
 
+/// Whose flag is taken away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Whose {
+    /// One that this program set, in this run or an earlier one.
+    #[default]
+    Ours,
+    /// One that anybody set.
+    Anybody,
+}
+
 fn one_hour() -> u32 {
     3600
 }
@@ -59,8 +79,13 @@ const OF_NODES: [&str; 4] = ["noout", "noup", "nodown", "noin"];
 const OF_CLUSTER: [&str; 7] =
     ["norebalance", "nobackfill", "norecover", "noscrub", "nodeep-scrub", "notieragent", "pause"];
 
+/// What is seen of a flag that is this program's, and of one that is not set.
+const OURS: &str = "ours";
+const UNSET: &str = "unset";
 /// The whole cluster, among nodes.
 const ALL: &str = ".";
+/// Where systemd runs the host.
+const SYSTEMD: &str = "/run/systemd/system";
 
 impl CephFlag {
     fn check(&self) -> Result<(), Stop> {
@@ -103,79 +128,71 @@ impl CephFlag {
         (fsid, node): (&str, &str),
         change: &mut Change,
     ) -> Result<(), Stop> {
-        let words = [self.flag.as_str(), node];
-        let look = shell.row("ceph-flag", words);
+        let look = shell.row("ceph-flag", [self.flag.as_str(), node]);
         let now = shell.text(facts, &look)?.trim().to_owned();
-        let wanted = if self.state == FlagState::Present { "set" } else { "unset" };
+        let (is_set, is_ours, wanted) = (now != UNSET, now == OURS, self.state == FlagState::Present);
         let shown = if node == ALL { "the cluster" } else { node };
+        let word = |is_set: bool| if is_set { "set" } else { "unset" };
         change.evidence.push(Evidence::told(
-            format!("{} is {wanted} for {shown}", self.flag),
+            format!("{} is {} for {shown}", self.flag, word(wanted)),
             "ceph osd dump",
-            (now == wanted, false),
+            (is_set == wanted, false),
             now.clone(),
             Effect::Now,
         ));
-        if now == wanted {
+        if is_set && !is_ours && (wanted || self.whose == Whose::Ours) {
+            let then = if wanted { "and has no end" } else { "`whose: anybody` takes it away" };
+            change.notes.push(format!("{} of {shown} was set by somebody else: it stays; {then}", self.flag));
             return Ok(());
         }
-        let claim = || Claim::new("ceph", &format!("{fsid}/flag/{node}/{}", self.flag));
-        let spoils_to = |word: &str| {
-            vec![
-                Spoil::Becomes(Read::Ask(look.clone()), one_word(word)),
-                Spoil::Answers("ceph-osd-dump".to_owned()),
-                Spoil::Answers("ceph-health".to_owned()),
-            ]
-        };
-        let call = |name: &str| shell.row(name, words);
-        if self.state == FlagState::Present && self.lease > 0 {
-            change.steps.push(self.armed(facts, shell, (fsid, node))?);
+        if is_set == wanted {
+            return Ok(());
         }
-        let (row, back) = match self.state {
-            FlagState::Present => (call("ceph-flag-set"), call("ceph-flag-unset")),
-            FlagState::Absent => (call("ceph-flag-unset"), call("ceph-flag-set")),
-        };
-        let back = Back::Exactly(Act::Call { row: back, spoils: spoils_to(&now) });
-        let (after, spoils) = (said(wanted), spoils_to(wanted));
-        let before = facts.get(&Read::Ask(look.clone()))?;
-        change.steps.push(Step::call_seen(claim(), row, spoils, (Read::Ask(look), before, after), back));
+        change.steps.push(self.turned(facts, shell, (fsid, node), &now)?);
         change.diff.push(Diff::Value {
             name: format!("{} of {shown}", self.flag),
-            before: Some(now),
-            after: Some(wanted.to_owned()),
+            before: Some(word(is_set).to_owned()),
+            after: Some(word(wanted).to_owned()),
         });
-        if self.state == FlagState::Absent {
-            change.steps.push(self.disarmed(facts, shell, (fsid, node))?);
+        if wanted && self.lease > 0 && facts.stat(&known(SYSTEMD)?)?.is_none() {
+            change.notes.push(format!(
+                "no systemd runs the host that keeps watch: after a boot of it nothing takes {} of {shown} away",
+                self.flag
+            ));
         }
         Ok(())
     }
 
-    fn lease_look(&self, facts: &Facts, shell: &Shell, node: &str) -> Result<(Read, Seen), Stop> {
-        let look = Read::Ask(shell.row("ceph-lease", [self.flag.as_str(), node]));
-        let seen = facts.get(&look)?;
-        Ok((look, seen))
-    }
-
-    /// Arms the end, before the flag is set.
-    fn armed(&self, facts: &Facts, shell: &Shell, (fsid, node): (&str, &str)) -> Result<Step, Stop> {
-        let seconds = self.lease.to_string();
-        let row = shell.row("ceph-lease-arm", [seconds.as_str(), &self.flag, node]);
-        let end = shell.row("ceph-lease-end", [self.flag.as_str(), node]);
-        let (look, seen) = self.lease_look(facts, shell, node)?;
-        let after = said("armed");
-        let claim = Claim::new("ceph", &format!("{fsid}/lease/{node}/{}", self.flag));
-        let back = Back::Exactly(Act::Call { row: end, spoils: Vec::new() });
-        let spoils = vec![Spoil::Becomes(look.clone(), one_word("armed"))];
-        Ok(Step::call_seen(claim, row, spoils, (look, seen, after), back))
-    }
-
-    /// Takes the end away, after the flag.
-    fn disarmed(&self, facts: &Facts, shell: &Shell, (fsid, node): (&str, &str)) -> Result<Step, Stop> {
-        let row = shell.row("ceph-lease-end", [self.flag.as_str(), node]);
-        let (look, seen) = self.lease_look(facts, shell, node)?;
-        let after = said("none");
-        let claim = Claim::new("ceph", &format!("{fsid}/lease/{node}/{}", self.flag));
-        let spoils = vec![Spoil::Becomes(look.clone(), one_word("none"))];
-        Ok(Step::call_seen(claim, row, spoils, (look, seen, after), Back::Nothing))
+    /// Sets the flag with its end, or takes both away. A flag of ours that is somebody else's by the time of undo is a
+    /// conflict, and not ours to take back.
+    fn turned(
+        &self,
+        facts: &Facts,
+        shell: &Shell,
+        (fsid, node): (&str, &str),
+        now: &str,
+    ) -> Result<Step, Stop> {
+        let words = [self.flag.as_str(), node];
+        let look = Read::Ask(shell.row("ceph-flag", words));
+        let spoils_to = |word: &str| {
+            vec![
+                Spoil::Becomes(look.clone(), one_word(word)),
+                Spoil::Answers("ceph-osd-dump".to_owned()),
+                Spoil::Answers("ceph-health".to_owned()),
+            ]
+        };
+        let set = |seconds: &str| shell.row("ceph-flag-set", [seconds, &self.flag, node]);
+        let unset = || shell.row("ceph-flag-unset", words);
+        let lease = self.lease.to_string();
+        let (row, back, wanted) = match (self.state, now) {
+            (FlagState::Present, _) => (set(&lease), unset(), OURS),
+            (FlagState::Absent, OURS) => (unset(), set(&lease), UNSET),
+            (FlagState::Absent, _) => (unset(), set("-"), UNSET),
+        };
+        let back = Back::Exactly(Act::Call { row: back, spoils: spoils_to(now) });
+        let claim = Claim::new("ceph", &format!("{fsid}/flag/{node}/{}", self.flag));
+        let (spoils, before) = (spoils_to(wanted), facts.get(&look)?);
+        Ok(Step::call_seen(claim, row, spoils, (look, before, said(wanted)), back))
     }
 }
 
@@ -210,8 +227,8 @@ impl Module for CephFlag {
         let mut rows: Vec<Row> = vec![shell.plain("ceph-osd-tree")];
         for node in &nodes {
             rows.push(shell.row("ceph-flag", [self.flag.as_str(), node]));
-            rows.push(shell.row("ceph-lease", [self.flag.as_str(), node]));
         }
+        facts.need(&[Read::Stat(known(SYSTEMD)?)])?;
         shell.need(facts, &rows)?;
         let fsid = shell.fsid(facts)?;
         if self.state == FlagState::Present {
@@ -231,10 +248,9 @@ impl Module for CephFlag {
         let answer = |text: &str| Seen::Output(Output::ok(text));
         let none = Seen::Output(Output { status: 2, stdout: "".into(), stderr: "".into() });
         let words = ["noout", "h0"];
-        let (flag, lease) =
-            (Read::Ask(shell.row("ceph-flag", words)), Read::Ask(shell.row("ceph-lease", words)));
+        let flag = Read::Ask(shell.row("ceph-flag", words));
         let tree = r#"{"nodes":[{"id":-2,"name":"h0","type":"host","children":[0]},{"id":0,"name":"osd.0","type":"osd","device_class":"ssd"}],"stray":[]}"#;
-        let host = |set: &str, armed: &str| {
+        let host = |set: &str| {
             Host::new()
                 .file("/usr/bin/ceph", "#!")
                 .file("/etc/ceph/ceph.conf", "[global]\n")
@@ -242,34 +258,30 @@ impl Module for CephFlag {
                 .answer(shell.plain("ceph-orch-status"), none.clone())
                 .answer(shell.plain("ceph-osd-tree"), answer(tree))
                 .answer(shell.row("ceph-flag", words), answer(set))
-                .answer(shell.row("ceph-lease", words), answer(armed))
         };
-        let arm = |seconds: &str| shell.row("ceph-lease-arm", [seconds, "noout", "h0"]);
+        let set = |seconds: &str| shell.row("ceph-flag-set", [seconds, "noout", "h0"]);
         let calls = || {
             vec![
-                (arm("3600"), vec![(lease.clone(), answer("armed\n"))]),
-                (shell.row("ceph-lease-end", words), vec![(lease.clone(), answer("none\n"))]),
-                (shell.row("ceph-flag-set", words), vec![(flag.clone(), answer("set\n"))]),
+                (set("3600"), vec![(flag.clone(), answer("ours\n"))]),
+                (set("0"), vec![(flag.clone(), answer("ours\n"))]),
+                (set("-"), vec![(flag.clone(), answer("set\n"))]),
                 (shell.row("ceph-flag-unset", words), vec![(flag.clone(), answer("unset\n"))]),
             ]
         };
         let sample = |about, args, host| Sample { about, args, host, calls: calls() };
         vec![
-            sample("set, with its end", json!({ "flag": "noout", "nodes": "h0" }), host("unset\n", "none\n")),
-            sample(
-                "set by somebody else",
-                json!({ "flag": "noout", "nodes": "h0" }),
-                host("set\n", "none\n"),
-            ),
-            sample(
-                "without an end",
-                json!({ "flag": "noout", "nodes": "h0", "lease": 0 }),
-                host("unset\n", "none\n"),
-            ),
+            sample("set, with its end", json!({ "flag": "noout", "nodes": "h0" }), host("unset\n")),
+            sample("set by somebody else", json!({ "flag": "noout", "nodes": "h0" }), host("set\n")),
+            sample("without an end", json!({ "flag": "noout", "nodes": "h0", "lease": 0 }), host("unset\n")),
             sample(
                 "taken away",
                 json!({ "flag": "noout", "nodes": "h0", "state": "absent" }),
-                host("set\n", "armed\n"),
+                host("ours\n"),
+            ),
+            sample(
+                "taken away from somebody else",
+                json!({ "flag": "noout", "nodes": "h0", "state": "absent", "whose": "anybody" }),
+                host("set\n"),
             ),
         ]
     }
@@ -285,23 +297,48 @@ mod tests {
     }
 
     #[test]
-    fn the_end_is_armed_before_the_flag_is_set() {
+    fn a_flag_is_set_with_its_end() {
         let change = planned::<CephFlag>(&host(), json!({ "flag": "noout", "nodes": "h0" }));
-        let names: Vec<&str> = change
-            .steps
-            .iter()
-            .filter_map(|step| match &step.act {
-                Act::Call { row, .. } => Some(row.name.as_str()),
-                _ => None,
-            })
-            .collect();
-        assert_eq!(names, ["ceph-lease-arm", "ceph-flag-set"]);
+        assert_eq!(rows(&change), ["ceph-flag-set"]);
+        let Act::Call { row, .. } = &change.steps[0].act else { panic!() };
+        assert_eq!(row.args[5..], ["3600", "noout", "h0"]);
+    }
+
+    fn rows(change: &Change) -> Vec<&str> {
+        let acts = change.steps.iter().filter_map(|step| match &step.act {
+            Act::Call { row, .. } => Some(row.name.as_str()),
+            _ => None,
+        });
+        acts.collect()
     }
 
     #[test]
-    fn what_somebody_else_set_stays() {
+    fn what_somebody_else_set_stays_and_that_is_said() {
         let host = CephFlag::samples()[1].host.clone();
-        assert!(planned::<CephFlag>(&host, json!({ "flag": "noout", "nodes": "h0" })).is_empty());
+        let change = planned::<CephFlag>(&host, json!({ "flag": "noout", "nodes": "h0" }));
+        assert!(change.is_empty() && change.notes[0].contains("has no end"), "{:?}", change.notes);
+        let absent = json!({ "flag": "noout", "nodes": "h0", "state": "absent" });
+        let change = planned::<CephFlag>(&host, absent.clone());
+        assert!(change.is_empty() && change.notes[0].contains("whose: anybody"), "{:?}", change.notes);
+        let mut anybody = absent;
+        anybody["whose"] = json!("anybody");
+        assert_eq!(rows(&planned::<CephFlag>(&host, anybody)), ["ceph-flag-unset"]);
+    }
+
+    #[test]
+    fn what_is_ours_goes_with_its_end_and_comes_back_with_it() {
+        let host = CephFlag::samples()[3].host.clone();
+        let change = planned::<CephFlag>(&host, json!({ "flag": "noout", "nodes": "h0", "state": "absent" }));
+        let Back::Exactly(Act::Call { row, .. }) = &change.steps[0].back else { panic!() };
+        assert_eq!((rows(&change), row.args[5].as_str()), (vec!["ceph-flag-unset"], "3600"));
+    }
+
+    #[test]
+    fn a_watch_that_a_boot_ends_is_said() {
+        let change = planned::<CephFlag>(&host(), json!({ "flag": "noout", "nodes": "h0" }));
+        assert!(change.notes[0].contains("after a boot"), "{:?}", change.notes);
+        let change = planned::<CephFlag>(&host().dir(SYSTEMD), json!({ "flag": "noout", "nodes": "h0" }));
+        assert!(change.notes.is_empty(), "{:?}", change.notes);
     }
 
     #[test]

@@ -11,14 +11,16 @@ use serde_json::json;
 
 /// OSDs of a host started again, one after another, while the cluster serves.
 ///
-/// Each OSD is stopped only when `ceph osd ok-to-stop` says that no placement group loses service by it, and the next one
-/// follows once it is up in a newer map and all placement groups are clean. An OSD that is not in the map is refused:
-/// Ceph calls it fine to stop. It is an act at the task's place, as a handler or a task; the evidence is a newer map in
-/// which the OSD came up. It leaves no state, so there is nothing to take back.
+/// Each OSD is stopped only when `ceph osd ok-to-stop` says that no placement group loses service by it, together with all
+/// OSDs that are about to stop elsewhere: that is said in the cluster's store (`tunerun/stopping/osd.N`) before it is
+/// asked, so that hosts and controllers that restart OSDs at the same time see each other. The next OSD follows once this
+/// one is up in a newer map and placement groups are as clean as they were at the beginning. An OSD that is not in the map
+/// is refused: Ceph calls it fine to stop. It is an act at the task's place, as a handler or a task; the evidence is a newer
+/// map in which the OSD came up. It leaves no state, so there is nothing to take back.
 ///
-/// Set `noout` around it by `ceph_flag` where restarts may be long. Errors: an OSD that may not stop within `wait`
-/// seconds, placement groups that are not clean within that time. Source: Ceph's
-/// Documentation/rados/operations/operating.rst.
+/// Set `noout` around it by `ceph_flag` where restarts may be long, and take it away under `always:`. Errors: an OSD that
+/// may not stop within `wait` seconds, placement groups that are not clean within that time; OSDs behind it are left
+/// alone. Source: Ceph's Documentation/rados/operations/operating.rst.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CephOsdRestart {
@@ -35,6 +37,9 @@ pub struct CephOsdRestart {
     #[serde(default)]
     pub cluster: Cluster,
 }
+
+/// What Ceph answers of an OSD that the map has not: ENOENT, EINVAL.
+const MISSING: [i32; 2] = [2, 22];
 
 fn ten_minutes() -> u32 {
     600
@@ -66,9 +71,13 @@ impl Module for CephOsdRestart {
         let mut change = Change { effect: Effect::Now, ..Change::default() };
         for (id, look) in ids.iter().zip(looks) {
             let epoch = facts.output(&look)?;
-            if epoch.status != 0 || epoch.text().trim().is_empty() {
-                return Err(Stop::refused("osds", format!("the map has no osd.{id}"))
-                    .way_out("`ceph osd tree` lists the OSDs that there are"));
+            match epoch.status {
+                0 => {}
+                status if MISSING.contains(&status) => {
+                    return Err(Stop::refused("osds", format!("the map has no osd.{id}"))
+                        .way_out("`ceph osd tree` lists the OSDs that there are"));
+                }
+                _ => return Err(shell.trouble(&look, &epoch)),
             }
             let row = shell.row("ceph-osd-restart", [&self.wait.to_string(), &unit, id]);
             let spoils = ["ceph-osd-up-from", "ceph-tell-config-get", "ceph-config-show"]

@@ -20,8 +20,10 @@ use std::collections::BTreeMap;
 /// empty: the cluster must allow it (`mon_allow_pool_delete`). `state: absent` removes an empty pool and needs the
 /// waiver `irreversible`; one with objects is never removed.
 ///
-/// Errors: another type or erasure profile than the pool has (it cannot change), a setting that Ceph refuses. Source:
-/// Ceph's Documentation/rados/operations/pools.rst.
+/// What is left where images were (their directory, their trash) counts as empty; an object in whatever namespace, an image
+/// in the trash, mirroring do not: such a pool stays, and undo says so.
+///
+/// Errors: a setting that a pool has not, or that Ceph refuses. Source: Ceph's Documentation/rados/operations/pools.rst.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CephPool {
@@ -64,6 +66,11 @@ pub enum PoolState {
     Absent,
 }
 
+/// What is said of a setting that the pool has no value of its own for.
+const UNSET: &str = "(unset)";
+/// What Ceph answers of a setting that there is not.
+const EINVAL: i32 = 22;
+
 /// One setting on its way.
 struct Setting {
     name: String,
@@ -98,6 +105,10 @@ impl CephPool {
         if self.name.is_empty() || self.name.starts_with(['-', '.']) || self.name.contains(['/', '\n']) {
             return Err(Stop::refused("name", format!("`{}` is no name of a pool", self.name)));
         }
+        if self.size == Some(1) {
+            return Err(Stop::refused("size", "a pool with one copy loses its data with the first disk")
+                .way_out("a laboratory that wants it sets `mon_allow_pool_size_one`, and the size by `ceph osd pool set`"));
+        }
         if self.application.as_ref().is_some_and(|name| name.is_empty() || name.starts_with('-')) {
             return Err(Stop::refused("application", "that is no application"));
         }
@@ -115,9 +126,13 @@ impl CephPool {
         let mut words = vec![self.name.clone()];
         words.extend(self.pg_num.iter().map(u32::to_string));
         let remove = shell.row("ceph-pool-remove-empty", [&self.name]);
-        let back = Back::Exactly(Act::Call { row: remove, spoils: self.spoils() });
-        let mut spoils = self.spoils();
-        spoils.push(Spoil::Becomes(Read::Ask(row.clone()), Seen::Output(Output::ok("there\n"))));
+        let spoils_to = |word: &str| {
+            let mut spoils = self.spoils();
+            spoils.push(Spoil::Becomes(Read::Ask(row.clone()), Seen::Output(Output::ok(word))));
+            spoils
+        };
+        let back = Back::Exactly(Act::Call { row: remove, spoils: spoils_to("gone\n") });
+        let spoils = spoils_to("there\n");
         let after = Match::Exactly(Seen::Output(Output::ok("there\n")));
         change.steps.push(Step::call_seen(
             self.claim(fsid, "made"),
@@ -173,7 +188,7 @@ impl CephPool {
         facts.need(&reads)?;
         for setting in &settings {
             let row = look(setting);
-            let now = shell.text(facts, &row).map_err(|stop| stop.blame("settings"))?.trim().to_owned();
+            let now = self.setting_now(facts, shell, (&setting.name, &row))?;
             let same = same(&now, &setting.wanted);
             change.evidence.push(Evidence::told(
                 format!("{} of pool {} is {}", setting.name, self.name, setting.wanted),
@@ -185,13 +200,13 @@ impl CephPool {
             if same {
                 continue;
             }
-            if now.is_empty() && setting.name != "crush_rule" {
-                return Err(Stop::refused("settings", format!("a pool has no setting `{}`", setting.name))
-                    .way_out("`ceph osd pool get POOL all` lists them"));
-            }
             let set = |value: &str| shell.row("ceph-pool-set", [&self.name, &setting.name, value]);
             let before = facts.get(&Read::Ask(row.clone()))?;
-            let back = Back::Exactly(Act::Call { row: set(&now), spoils: self.spoils() });
+            let back = match now.as_str() {
+                UNSET => shell.row("ceph-pool-setting-unset", [&self.name, &setting.name]),
+                now => set(now),
+            };
+            let back = Back::Exactly(Act::Call { row: back, spoils: self.spoils() });
             let after =
                 Match::Alike { shape: shape_of(&setting.wanted), value: written(&now, &setting.wanted) };
             change.steps.push(Step::call_seen(
@@ -203,7 +218,7 @@ impl CephPool {
             ));
             change.diff.push(Diff::Value {
                 name: format!("pool {} {}", self.name, setting.name),
-                before: Some(now),
+                before: (now != UNSET).then_some(now),
                 after: Some(setting.wanted.clone()),
             });
         }
@@ -212,12 +227,21 @@ impl CephPool {
         if have.lines().any(|line| line.trim() == application) {
             return Ok(());
         }
-        let back = Back::Approximately {
-            act: Act::Call { row: shell.row("ceph-pool-state", [&self.name]), spoils: Vec::new() },
-            stays: format!("the application {application} stays on the pool"),
-        };
+        let gone = shell.row("ceph-pool-application-gone", [&self.name, application]);
+        let back = Back::Exactly(Act::Call { row: gone, spoils: self.spoils() });
         change.steps.extend(self.for_application(shell, fsid, application, back));
         Ok(())
+    }
+
+    /// What a pool has for a setting; [`UNSET`] where it has no value of its own.
+    fn setting_now(&self, facts: &Facts, shell: &Shell, (name, row): (&str, &Row)) -> Result<String, Stop> {
+        let output = facts.output(row)?;
+        match output.status {
+            0 => Ok(output.text().trim().to_owned()),
+            EINVAL => Err(Stop::refused("settings", format!("a pool has no setting `{name}`"))
+                .way_out("`ceph osd pool get POOL all` lists them")),
+            _ => Err(shell.trouble(row, &output).blame("settings")),
+        }
     }
 
     fn applications_row(&self, shell: &Shell) -> Row {
@@ -245,7 +269,7 @@ impl CephPool {
     }
 
     fn spoils(&self) -> Vec<Spoil> {
-        ["ceph-osd-dump", "ceph-pool", "ceph-pool-setting", "ceph-pool-applications", "ceph-health"]
+        ["ceph-osd-dump", "ceph-pool-setting", "ceph-pool-applications", "ceph-health"]
             .map(|name| Spoil::Answers(name.to_owned()))
             .to_vec()
     }
@@ -361,6 +385,23 @@ mod tests {
         let Back::Exactly(Act::Call { row, .. }) = &change.steps[0].back else { panic!() };
         assert_eq!(row.name, "ceph-pool-remove-empty");
         assert_eq!(change.steps.len(), 3, "made, for rbd, ready for images");
+    }
+
+    #[test]
+    fn a_setting_without_a_value_of_its_own_goes_back_to_that() {
+        let cluster = Cluster { by: Some(crate::ceph::cluster::By::Host), ..Cluster::default() };
+        let shell = cluster.shell(&Facts::default()).unwrap();
+        let host = CephPool::samples()[1].host.clone();
+        let row = shell.row("ceph-pool-setting", ["vms", "compression_mode"]);
+        let args = json!({ "name": "vms", "settings": { "compression_mode": "force" } });
+        let unset = host.clone().answer(row.clone(), Seen::Output(Output::ok("(unset)\n")));
+        let change = planned::<CephPool>(&unset, args.clone());
+        let Back::Exactly(Act::Call { row: back, .. }) = &change.steps[0].back else { panic!() };
+        assert_eq!(back.name, "ceph-pool-setting-unset");
+        let wrong = Seen::Output(Output { status: EINVAL, stdout: "".into(), stderr: "EINVAL".into() });
+        assert!(
+            refusal::<CephPool>(&host.answer(row, wrong), args).contains("no setting `compression_mode`")
+        );
     }
 
     #[test]

@@ -1,22 +1,28 @@
 //! `rbd_image`: images of guests in a pool.
 use super::cluster::{Cluster, Shell};
+use crate::argument::nearest;
 use crate::host::Host;
 use crate::module::{Module, Sample, Scope};
 use crate::shape::{Shape, parse_size, size_text};
 use crate::vocabulary::{
-    Act, Back, Change, Claim, Diff, Effect, Evidence, Facts, Match, Output, Read, Row, Seen, Spoil, Step,
-    Stop,
+    Act, Back, Change, Claim, Diff, Effect, Evidence, Facts, Match, Output, Read, Risk, RiskName, Row, Seen,
+    Spoil, Step, Stop,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use std::collections::BTreeSet;
 
 /// Images of guests in a pool: made, or made larger, never smaller.
 ///
-/// The way back removes an image that this run made, while nobody watches it and it has no snapshots. Growing has no
-/// exact way back: what a guest wrote beyond the old end would be lost, so the size stays, and that is said.
+/// The way back removes an image that this run made, while nobody watches it and it has neither snapshots nor data; one
+/// that has stays, and undo says so. Growing has no exact way back: what a guest wrote beyond the old end would be lost,
+/// so the size stays, and that is said.
 ///
-/// Errors: a smaller size than the image has, a pool that is not there. Source: rbd(8).
+/// The size of objects and the features are those of the making: an image that is there with others is `cannot_converge`.
+///
+/// Errors: a smaller size than the image has, a pool that is not there, objects that are no power of two between 4K and
+/// 32M, features that there are not. Source: rbd(8).
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RbdImage {
@@ -38,6 +44,19 @@ pub struct RbdImage {
 }
 
 const ENOENT: i32 = 2;
+/// The sizes that objects may have, in bytes: powers of two.
+const OBJECTS: std::ops::RangeInclusive<u64> = 4096..=33_554_432;
+/// What an image may be made with.
+const FEATURES: [&str; 8] = [
+    "layering",
+    "striping",
+    "exclusive-lock",
+    "object-map",
+    "fast-diff",
+    "deep-flatten",
+    "journaling",
+    "data-pool",
+];
 
 impl RbdImage {
     fn check(&self) -> Result<u64, Stop> {
@@ -46,8 +65,12 @@ impl RbdImage {
                 return Err(Stop::refused(argument, format!("`{text}` cannot be that")));
             }
         }
-        if let Some(wrong) = self.features.iter().find(|name| name.is_empty() || name.contains([',', ' '])) {
-            return Err(Stop::refused("features", format!("`{wrong}` is no feature")));
+        if let Some(wrong) = self.features.iter().find(|name| !FEATURES.contains(&name.as_str())) {
+            let stop = Stop::refused("features", format!("`{wrong}` is no feature of an image"));
+            return Err(match nearest(wrong, FEATURES) {
+                Some(near) => stop.way_out(format!("did you mean `{near}`?")),
+                None => stop.way_out(format!("features are: {}", FEATURES.join(", "))),
+            });
         }
         let bytes = parse_size(&self.size).map_err(|why| Stop::refused("size", why))?;
         if bytes == 0 {
@@ -60,17 +83,139 @@ impl RbdImage {
         format!("{}/{}", self.pool, self.name)
     }
 
-    fn made(&self, shell: &Shell, bytes: u64) -> Result<Row, Stop> {
+    /// The size of objects in bytes, where it is said.
+    fn objects(&self) -> Result<Option<u64>, Stop> {
+        let Some(text) = &self.object_size else { return Ok(None) };
+        let size = parse_size(text).map_err(|why| Stop::refused("object_size", why))?;
+        if !OBJECTS.contains(&size) || !size.is_power_of_two() {
+            return Err(Stop::refused("object_size", format!("objects cannot have `{text}`"))
+                .way_out("take a power of two between 4K and 32M"));
+        }
+        Ok(Some(size))
+    }
+
+    fn made(&self, shell: &Shell, (bytes, objects): (u64, Option<u64>)) -> Row {
         let mut words = vec![self.spec(), "--size".to_owned(), format!("{bytes}B")];
-        if let Some(size) = &self.object_size {
-            let size = parse_size(size).map_err(|why| Stop::refused("object_size", why))?;
+        if let Some(size) = objects {
             words.extend(["--object-size".to_owned(), format!("{size}B")]);
         }
         for feature in &self.features {
             words.extend(["--image-feature".to_owned(), feature.clone()]);
         }
-        Ok(shell.row("rbd-create", words))
+        shell.row("rbd-create", words)
     }
+
+    /// The row that tells what an image was made with, where that is asked for.
+    fn made_row(&self, shell: &Shell) -> Option<Row> {
+        let asked = self.object_size.is_some() || !self.features.is_empty();
+        asked.then(|| shell.row("rbd-made", [self.spec()]))
+    }
+
+    /// Names what an image that is there was made with otherwise: it stays.
+    fn as_made(
+        &self,
+        facts: &Facts,
+        shell: &Shell,
+        objects: Option<u64>,
+        change: &mut Change,
+    ) -> Result<(), Stop> {
+        let Some(row) = self.made_row(shell) else { return Ok(()) };
+        let text = shell.text(facts, &row)?;
+        let mut words = text.split_whitespace();
+        let size: Option<u64> = words.next().and_then(|word| word.parse().ok());
+        let has: BTreeSet<&str> = words.collect();
+        let mut other = Vec::new();
+        if objects.is_some() && objects != size {
+            other.push(format!(
+                "its objects have {}: copy it by `rbd deep cp --object-size`",
+                size.map_or_else(|| "another size".to_owned(), size_text)
+            ));
+        }
+        let wanted: BTreeSet<&str> = self.features.iter().map(String::as_str).collect();
+        if !wanted.is_empty() && has != wanted {
+            let has: Vec<&str> = has.into_iter().collect();
+            other.push(format!(
+                "its features are {}: `rbd feature enable` and `disable` change those that can be changed",
+                has.join(", ")
+            ));
+        }
+        for why in other {
+            let why = format!("{} was made otherwise, {why}", self.spec());
+            change.notes.push(format!("left as it is: {why}"));
+            change.risks.push(Risk { name: RiskName::CannotConverge, why });
+        }
+        Ok(())
+    }
+
+    /// Refuses where the pool is not there: `rbd` answers as if only the image were missing.
+    fn pool_there(&self, facts: &Facts, shell: &Shell) -> Result<(), Stop> {
+        if shell.text(facts, &self.pool_row(shell))?.trim() == "there" {
+            return Ok(());
+        }
+        Err(Stop::refused("pool", format!("there is no pool `{}`", self.pool))
+            .way_out("make it first: `ceph_pool` with `application: rbd`"))
+    }
+
+    fn pool_row(&self, shell: &Shell) -> Row {
+        shell.row("ceph-pool-state", [&self.pool])
+    }
+
+    fn seen_size(&self, shell: &Shell, look: &Row, seen: &Seen) -> Result<Option<u64>, Stop> {
+        match seen {
+            Seen::Output(output) if output.status == 0 => output
+                .text()
+                .trim()
+                .parse()
+                .map(Some)
+                .map_err(|_| Stop::failed("the size of the image cannot be read")),
+            Seen::Output(output) if output.status == ENOENT => Ok(None),
+            Seen::Output(output) => Err(shell.trouble(look, output)),
+            _ => Err(Stop::failed("the size of the image cannot be read")),
+        }
+    }
+
+    /// What brings an image from one size to another, and back; none where it has it.
+    fn way(
+        &self,
+        shell: &Shell,
+        now: Option<u64>,
+        (bytes, objects): (u64, Option<u64>),
+    ) -> Result<Option<(Row, Back)>, Stop> {
+        match now {
+            Some(now) if now == bytes => Ok(None),
+            Some(now) if now > bytes => Err(Stop::refused(
+                "size",
+                format!(
+                    "{} has {}: an image is never made smaller, its end would be lost",
+                    self.spec(),
+                    size_text(now)
+                ),
+            )
+            .way_out("ask for at least what it has, or make another image and copy into it")),
+            Some(now) => {
+                let stays = Back::Approximately {
+                    act: Act::Call { row: shell.row("rbd-size", [self.spec()]), spoils: Vec::new() },
+                    stays: format!(
+                        "{} keeps its {}; it had {}",
+                        self.spec(),
+                        size_text(bytes),
+                        size_text(now)
+                    ),
+                };
+                let row = shell.row("rbd-resize", [self.spec(), "--size".to_owned(), format!("{bytes}B")]);
+                Ok(Some((row, stays)))
+            }
+            None => {
+                let remove = shell.row("rbd-remove-unused", [self.spec()]);
+                let back = Back::Exactly(Act::Call { row: remove, spoils: spoils() });
+                Ok(Some((self.made(shell, (bytes, objects)), back)))
+            }
+        }
+    }
+}
+
+fn spoils() -> Vec<Spoil> {
+    ["rbd-size", "rbd-made"].map(|name| Spoil::Answers(name.to_owned())).to_vec()
 }
 
 impl Module for RbdImage {
@@ -87,23 +232,15 @@ impl Module for RbdImage {
 
     fn plan(&self, facts: &Facts) -> Result<Change, Stop> {
         let bytes = self.check()?;
+        let objects = self.objects()?;
         let shell = self.cluster.shell(facts)?;
         let look = shell.row("rbd-size", [self.spec()]);
-        shell.need(facts, [&look])?;
+        let pool = self.pool_row(&shell);
+        shell.need(facts, [&pool, &look].into_iter().chain(&self.made_row(&shell)))?;
         let fsid = shell.fsid(facts)?;
+        self.pool_there(facts, &shell)?;
         let seen = facts.get(&Read::Ask(look.clone()))?;
-        let now: Option<u64> = match &seen {
-            Seen::Output(output) if output.status == 0 => Some(
-                output
-                    .text()
-                    .trim()
-                    .parse()
-                    .map_err(|_| Stop::failed("the size of the image cannot be read"))?,
-            ),
-            Seen::Output(output) if output.status == ENOENT => None,
-            Seen::Output(output) => return Err(shell.trouble(&look, output)),
-            _ => return Err(Stop::failed("the size of the image cannot be read")),
-        };
+        let now = self.seen_size(&shell, &look, &seen)?;
         let mut change = Change { cluster: Some(fsid.clone()), ..Change::default() };
         change.result =
             json!({ "fsid": fsid, "image": self.spec(), "size": bytes, "was_there": now.is_some() });
@@ -114,41 +251,14 @@ impl Module for RbdImage {
             now.map_or_else(|| "no such image".to_owned(), size_text),
             Effect::CreationOnly,
         ));
-        let spoils = vec![Spoil::Answers("rbd-size".to_owned())];
-        let (row, back) = match now {
-            Some(now) if now == bytes => return Ok(change),
-            Some(now) if now > bytes => {
-                return Err(Stop::refused(
-                    "size",
-                    format!(
-                        "{} has {}: an image is never made smaller, its end would be lost",
-                        self.spec(),
-                        size_text(now)
-                    ),
-                )
-                .way_out("ask for at least what it has, or make another image and copy into it"));
-            }
-            Some(now) => {
-                let stays = Back::Approximately {
-                    act: Act::Call { row: look.clone(), spoils: Vec::new() },
-                    stays: format!(
-                        "{} keeps its {}; it had {}",
-                        self.spec(),
-                        size_text(bytes),
-                        size_text(now)
-                    ),
-                };
-                (shell.row("rbd-resize", [self.spec(), "--size".to_owned(), format!("{bytes}B")]), stays)
-            }
-            None => {
-                change.effect = Effect::CreationOnly;
-                let remove = shell.row("rbd-remove-unused", [self.spec()]);
-                (self.made(&shell, bytes)?, Back::Exactly(Act::Call { row: remove, spoils: spoils.clone() }))
-            }
-        };
+        match now {
+            Some(_) => self.as_made(facts, &shell, objects, &mut change)?,
+            None => change.effect = Effect::CreationOnly,
+        }
+        let Some((row, back)) = self.way(&shell, now, (bytes, objects))? else { return Ok(change) };
         let claim = Claim::new("ceph", &format!("{fsid}/image/{}", self.spec()));
         let after = Match::Alike { shape: Shape::Number, value: bytes.to_string() };
-        change.steps.push(Step::call_seen(claim, row, spoils, (Read::Ask(look), seen, after), back));
+        change.steps.push(Step::call_seen(claim, row, spoils(), (Read::Ask(look), seen, after), back));
         change.diff.push(Diff::Value {
             name: format!("image {}", self.spec()),
             before: now.map(size_text),
@@ -169,6 +279,7 @@ impl Module for RbdImage {
                 .file("/etc/ceph/ceph.conf", "[global]\n")
                 .answer(shell.plain("ceph-fsid"), answer("6bd1ad0a-49bf-4981-a947-e133752baa00\n"))
                 .answer(shell.plain("ceph-orch-status"), none())
+                .answer(shell.row("ceph-pool-state", ["vms"]), answer("there\n"))
                 .answer(look.clone(), seen)
         };
         let large = "10737418240";
@@ -204,6 +315,42 @@ mod tests {
     fn never_smaller() {
         let args = json!({ "pool": "vms", "name": "a", "size": "10G" });
         assert!(refusal::<RbdImage>(&host("21474836480"), args).contains("never made smaller"));
+    }
+
+    #[test]
+    fn what_it_was_made_with_stays_and_is_said() {
+        let cluster = Cluster { by: Some(crate::ceph::cluster::By::Host), ..Cluster::default() };
+        let shell = cluster.shell(&Facts::default()).unwrap();
+        let made = Seen::Output(Output::ok("4194304 exclusive-lock layering\n"));
+        let host = host("10737418240").answer(shell.row("rbd-made", ["vms/a"]), made);
+        let planned = |objects: &str, features: &[&str]| {
+            let args = json!({ "pool": "vms", "name": "a", "size": "10G", "object_size": objects, "features": features });
+            planned::<RbdImage>(&host, args)
+        };
+        assert!(planned("4M", &["layering", "exclusive-lock"]).risks.is_empty());
+        let change = planned("8M", &["layering"]);
+        assert_eq!(change.risks.len(), 2);
+        assert!(change.risks.iter().all(|risk| risk.name == RiskName::CannotConverge));
+        assert!(change.is_empty());
+    }
+
+    #[test]
+    fn what_no_image_can_have_is_refused() {
+        let args = |more: (&str, serde_json::Value)| {
+            let mut args = json!({ "pool": "vms", "name": "a", "size": "10G" });
+            args[more.0] = more.1;
+            args
+        };
+        let host = host("10737418240");
+        assert!(refusal::<RbdImage>(&host, args(("object_size", json!("3M")))).contains("power of two"));
+        assert!(
+            refusal::<RbdImage>(&host, args(("features", json!(["layring"]))))
+                .contains("did you mean `layering`")
+        );
+        let cluster = Cluster { by: Some(crate::ceph::cluster::By::Host), ..Cluster::default() };
+        let shell = cluster.shell(&Facts::default()).unwrap();
+        let gone = host.answer(shell.row("ceph-pool-state", ["vms"]), Seen::Output(Output::ok("gone\n")));
+        assert!(refusal::<RbdImage>(&gone, args(("size", json!("10G")))).contains("no pool `vms`"));
     }
 
     #[test]

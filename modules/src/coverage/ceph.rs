@@ -53,7 +53,7 @@ pub(super) const ROWS: &[Tuning] = &[
         Argument("ceph_msgr_mode", "modes"),
         NOW,
         MODES,
-        "modules/src/ceph/ceph_msgr_mode/tests.rs::encryption_is_preferred_first_and_osds_connect_anew_host_by_host",
+        "tests/tests/ceph/modes.rs::the_ladder_is_climbed_under_load_and_back",
     ),
     row(
         38,
@@ -61,7 +61,7 @@ pub(super) const ROWS: &[Tuning] = &[
         Argument("ceph_msgr_mode", "mon"),
         NOW,
         MODES,
-        "modules/src/ceph/ceph_msgr_mode/tests.rs::the_rescue_is_known_before_the_mons_are_touched",
+        "tests/tests/ceph/modes.rs::what_would_lock_somebody_out_is_refused_before_anything_is_set",
     ),
     row(
         39,
@@ -77,7 +77,7 @@ pub(super) const ROWS: &[Tuning] = &[
         Argument("ceph_pool", "name"),
         MADE,
         ("removed where this run made it and it is empty", "the pool's details"),
-        "modules/src/ceph/ceph_pool.rs::a_pool_of_this_run_goes_only_while_it_is_empty",
+        "tests/tests/ceph/parts.rs::what_holds_something_stays_and_undo_says_so",
     ),
     row(
         41,
@@ -85,7 +85,7 @@ pub(super) const ROWS: &[Tuning] = &[
         Argument("ceph_auth", "caps"),
         NOW,
         ("the caps before; removed where this run made it", "the caps that the monitors hold"),
-        "modules/src/ceph/ceph_auth.rs::caps_of_before_come_back_and_the_key_is_never_seen",
+        "tests/tests/ceph/parts.rs::what_guests_need_is_made_once_and_taken_back_whole",
     ),
     row(
         42,
@@ -93,7 +93,7 @@ pub(super) const ROWS: &[Tuning] = &[
         Argument("rbd_image", "size"),
         MADE,
         ("removed where this run made it and nothing uses it", "the image's size"),
-        "modules/src/ceph/rbd_image.rs::never_smaller",
+        "tests/tests/ceph/parts.rs::what_guests_need_is_made_once_and_taken_back_whole",
     ),
     row(
         43,
@@ -101,6 +101,6 @@ pub(super) const ROWS: &[Tuning] = &[
         Task(QEMU, "The cluster is like the one that was measured"),
         None,
         ("changes nothing", "what was read"),
-        "tests/tests/playbooks.rs::every_playbook_names_its_jobs",
+        "tests/tests/playbooks/probes.rs::figures_are_compared_on_a_cluster_like_the_measured_one",
     ),
 ];

@@ -1,10 +1,14 @@
 //! The visible tables of programs and RPC methods that tunerun may call: what reads, and what changes.
 //! A new program is a row here, which a reviewer sees; what runs is made from the row, never from text.
 mod ceph;
+mod ceph_osds;
 mod ceph_parts;
+mod ceph_script;
 mod disks;
 mod guests;
+mod interrupts;
 mod lvm;
+mod measuring;
 mod mutating;
 mod reading;
 pub mod rpc;
@@ -12,11 +16,26 @@ pub mod rpc;
 use crate::vocabulary::{HostPath, Row};
 
 /// The tables of read-only programs, field by field.
-pub const READING: &[&[Program]] =
-    &[reading::READING, ceph::READING, ceph_parts::READING, disks::READING, lvm::READING];
+pub const READING: &[&[Program]] = &[
+    reading::READING,
+    ceph::READING,
+    ceph_osds::READING,
+    ceph_parts::READING,
+    disks::READING,
+    interrupts::READING,
+    lvm::READING,
+    measuring::READING,
+];
 /// The tables of programs that change something, field by field.
-pub const MUTATING: &[&[Program]] =
-    &[mutating::MUTATING, ceph::MUTATING, ceph_parts::MUTATING, disks::MUTATING, lvm::MUTATING];
+pub const MUTATING: &[&[Program]] = &[
+    mutating::MUTATING,
+    ceph::MUTATING,
+    ceph_osds::MUTATING,
+    ceph_parts::MUTATING,
+    disks::MUTATING,
+    interrupts::MUTATING,
+    lvm::MUTATING,
+];
 
 /// Runs a script that comes by standard input: from a file of its own, so that its first line counts. The first
 /// argument is the program that runs it, or empty.

@@ -96,9 +96,9 @@ impl Known {
     }
 
     /// Forgets answers.
-    pub fn forget(&mut self, spoiled: impl Fn(&Read) -> bool) {
-        if self.seen.keys().any(&spoiled) {
-            Arc::make_mut(&mut self.seen).retain(|read, _| !spoiled(read));
+    pub fn forget(&mut self, spoiled: impl Fn(&Read, &Seen) -> bool) {
+        if self.seen.iter().any(|(read, seen)| spoiled(read, seen)) {
+            Arc::make_mut(&mut self.seen).retain(|read, seen| !spoiled(read, seen));
         }
     }
 

@@ -31,7 +31,7 @@ pub const SHARED: [&str; 23] = [
 ];
 
 /// Taken by plays besides [`SHARED`].
-pub const PLAY: [&str; 19] = [
+pub const PLAY: [&str; 22] = [
     "hosts",
     "tags",
     "vars_files",
@@ -49,6 +49,9 @@ pub const PLAY: [&str; 19] = [
     "tasks",
     "post_tasks",
     "handlers",
+    "rollout",
+    "guard",
+    "gate",
     "collections",
     "import_playbook",
 ];
@@ -62,7 +65,7 @@ pub const BLOCK: [&str; 9] =
     ["block", "rescue", "always", "when", "tags", "delegate_to", "delegate_facts", "notify", "collections"];
 
 /// Taken by tasks besides [`SHARED`]; `with_…` has its own table.
-pub const TASK: [&str; 24] = [
+pub const TASK: [&str; 25] = [
     "action",
     "local_action",
     "args",
@@ -82,6 +85,7 @@ pub const TASK: [&str; 24] = [
     "delegate_facts",
     "collections",
     "expect",
+    "gate",
     "probe",
     "spoils",
     "undo",
@@ -103,7 +107,7 @@ pub struct Refusal {
 }
 
 /// All keywords that are known and refused.
-pub const REFUSED: [Refusal; 23] = [
+pub const REFUSED: [Refusal; 20] = [
     refuse(
         "async",
         "a change that outlives its connection could not be proven or undone",
@@ -144,17 +148,7 @@ pub const REFUSED: [Refusal; 23] = [
         "it makes the number of changes unknown to the plan",
         "filter the list that is looped over",
     ),
-    refuse("gate", NO_GATE, "measure before and after by hand, and write what is expected as `expect:`"),
-    refuse("rollout", NO_GATE, "use `serial:` with `max_fail_percentage: 0`: a few hosts first"),
-    refuse(
-        "guard",
-        NO_GATE,
-        "use `serial:`, and `ceph_flag` and `ceph_osd_restart`, which have their own guards",
-    ),
 ];
-
-/// What may look as if something watched over a change, and nothing would: no play with it is begun.
-const NO_GATE: &str = "nothing judges a change by a benchmark yet";
 
 const fn refuse(name: &'static str, why: &'static str, instead: &'static str) -> Refusal {
     Refusal { name, why, instead }

@@ -26,6 +26,7 @@ mod task;
 #[cfg(test)]
 mod tests;
 pub mod tree;
+pub mod unjudged;
 pub mod vocabulary;
 
 pub use arguments::{Places, arguments};

@@ -7,6 +7,7 @@ use super::include;
 use super::keywords;
 use super::loader::Reader;
 use super::loops;
+use super::rollout::{Gate, written};
 use super::settings::{self, Owner, Settings};
 use super::tree::{Block, Expression, Item, Loop, LoopControl, LoopKind, Place, Setting, Task};
 use crate::diagnostic::Diagnostic;
@@ -32,6 +33,7 @@ pub(super) struct Draft {
     pub failed_when: Vec<Expression>,
     pub listen: Vec<String>,
     pub expect: Vec<Expectation>,
+    pub gate: Option<Arc<Node>>,
     pub probe: Option<Setting<bool>>,
     pub spoils: Option<Arc<Node>>,
     pub undo: Option<Arc<Node>>,
@@ -157,6 +159,7 @@ impl Reader<'_> {
             failed_when: draft.failed_when,
             listen: draft.listen,
             expect: draft.expect,
+            gate: draft.gate,
             probe: draft.probe,
             spoils: draft.spoils,
             undo: draft.undo,
@@ -188,6 +191,7 @@ impl Reader<'_> {
                 let topics = fields::texts(&key, &mut value, problems);
                 draft.listen = topics.iter().filter_map(|topic| topic.as_str().map(str::to_owned)).collect();
             }
+            "gate" => draft.gate = Some(written::<Gate>(&key, value, problems)),
             "expect" => draft.expect = expectations(value, problems),
             "probe" => draft.probe = flag(&key, &value, problems),
             "spoils" => draft.spoils = Some(Arc::new(value)),

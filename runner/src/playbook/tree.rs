@@ -70,6 +70,12 @@ pub struct Play {
     pub order: Order,
     /// `force_handlers:`: handlers run also on hosts that failed.
     pub force_handlers: Option<Setting<bool>>,
+    /// `rollout:` as written.
+    pub rollout: Option<Arc<Node>>,
+    /// `guard:` as written.
+    pub guard: Option<Arc<Node>>,
+    /// `gate:` as written.
+    pub gate: Option<Arc<Node>>,
     /// Roles that are statically part of the play (`roles:`, dependencies, `import_role`), for their variables.
     pub roles: Vec<Arc<Role>>,
     /// `pre_tasks:`.
@@ -273,6 +279,8 @@ pub struct Task {
     pub listen: Vec<String>,
     /// `expect:`: what sources say that the task is worth.
     pub expect: Vec<Expectation>,
+    /// `gate:` as written.
+    pub gate: Option<Arc<Node>>,
     /// `probe:`: the command only reads and may run while planning.
     pub probe: Option<Setting<bool>>,
     /// `spoils:` as written: what a command may change.

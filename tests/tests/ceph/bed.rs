@@ -61,18 +61,25 @@ impl<'c> Bed<'c> {
         self
     }
 
-    /// Calls the program.
-    pub fn call(&self, words: &[&str]) -> Done {
+    /// A call of the program.
+    pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(tunerun());
         command
             .args(words)
             .current_dir(&self.dir)
             .env("TUNERUN_RUNS", self.dir.join("runs"))
-            .env("NO_COLOR", "1");
+            .env("TUNERUN_LEASES", self.dir.join("leases"))
+            .env("NO_COLOR", "1")
+            .stdin(Stdio::null());
         // Programs that stand in for what this machine lacks.
         let path = std::env::var("PATH").unwrap_or_default();
         command.env("PATH", format!("{}:{path}", self.dir.join("bin").display()));
-        let output = command.stdin(Stdio::null()).output().unwrap();
+        command
+    }
+
+    /// Calls the program.
+    pub fn call(&self, words: &[&str]) -> Done {
+        let output = self.command(words).output().unwrap();
         let shown = |bytes: &[u8]| {
             let text = String::from_utf8_lossy(bytes);
             text.replace(&*self.dir.to_string_lossy(), "DIR").replace(&self.fsid, "FSID")
@@ -84,7 +91,7 @@ impl<'c> Bed<'c> {
         }
     }
 
-    fn write(&self, hosts: &str, tasks: &str) {
+    pub fn write(&self, hosts: &str, tasks: &str) {
         let indented: String = tasks.lines().map(|line| format!("    {line}\n")).collect();
         let play = format!("- hosts: {hosts}\n  gather_facts: false\n  tasks:\n{indented}");
         fs::write(self.dir.join("site.yml"), play).unwrap();
@@ -107,10 +114,30 @@ impl<'c> Bed<'c> {
         self.call(&["play", "site.yml", "-i", "hosts.yml", "--yes", "--diff"])
     }
 
+    /// Whether a text stands in any file that runs have left: journals, plans, reports, what hosts keep.
+    pub fn keeps(&self, text: &str) -> bool {
+        fn holds(folder: &std::path::Path, text: &[u8]) -> bool {
+            fs::read_dir(folder).into_iter().flatten().flatten().any(|entry| {
+                let path = entry.path();
+                if path.is_dir() {
+                    return holds(&path, text);
+                }
+                fs::read(&path).is_ok_and(|all| all.windows(text.len()).any(|part| part == text))
+            })
+        }
+        ["runs", "state"].iter().any(|folder| holds(&self.dir.join(folder), text.as_bytes()))
+    }
+
     /// The name of the newest run.
     pub fn newest_run(&self) -> String {
         let names = fs::read_dir(self.dir.join("runs")).unwrap().map(|entry| entry.unwrap().file_name());
         names.max().unwrap().into_string().unwrap()
+    }
+
+    /// The name of the oldest run.
+    pub fn oldest_run(&self) -> String {
+        let names = fs::read_dir(self.dir.join("runs")).unwrap().map(|entry| entry.unwrap().file_name());
+        names.min().unwrap().into_string().unwrap()
     }
 
     /// Says what tasks would do.

@@ -18,12 +18,12 @@ pub struct Answer {
     pub err: String,
 }
 
-fn script() -> PathBuf {
+pub fn script() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("ceph/cluster")
 }
 
 /// Whether a cluster can run here. Where it cannot, says so loudly, and fails under CI.
-fn can() -> bool {
+pub fn can() -> bool {
     let missing: Vec<&str> = ["ceph", "ceph-mon", "ceph-mgr", "ceph-osd", "jq"]
         .into_iter()
         .filter(|name| !["/usr/bin", "/bin"].iter().any(|folder| Path::new(folder).join(name).exists()))
@@ -87,8 +87,27 @@ impl Cluster {
 
     /// A command of `ceph`.
     pub fn ceph(&self, words: &[&str]) -> Answer {
+        self.program(&["ceph", "--connect-timeout", "30"], words)
+    }
+
+    /// A command of `rados` that must end well.
+    #[track_caller]
+    pub fn rados(&self, words: &[&str]) -> String {
+        let answer = self.program(&["rados"], words);
+        assert_eq!(answer.status, 0, "rados {words:?}: {}", answer.err);
+        answer.out
+    }
+
+    /// A command of `rbd`.
+    pub fn rbd(&self, words: &[&str]) -> Answer {
+        self.program(&["rbd"], words)
+    }
+
+    fn program(&self, program: &[&str], words: &[&str]) -> Answer {
         let output = Command::new("timeout")
-            .args(["-k", "5", "60", "ceph", "--connect-timeout", "30", "--conf"])
+            .args(["-k", "5", "60"])
+            .args(program)
+            .arg("--conf")
             .arg(self.conf())
             .args(words)
             .stdin(Stdio::null())
@@ -120,12 +139,7 @@ impl Cluster {
 
     /// What is stored for somebody.
     pub fn stored(&self, who: &str, name: &str) -> Option<String> {
-        let answer = self.ceph(&["config-key", "get", &format!("config/{who}/{name}")]);
-        match answer.status {
-            0 => Some(answer.out.trim().to_owned()),
-            2 => None,
-            other => panic!("{other}: {}", answer.err),
-        }
+        self.key(&format!("config/{who}/{name}"))
     }
 
     /// What each OSD holds, by number.
@@ -141,6 +155,57 @@ impl Cluster {
             .collect();
         values.sort();
         values.into_iter().map(|(_, value)| value).collect()
+    }
+
+    /// An answer in JSON.
+    #[track_caller]
+    pub fn json(&self, words: &[&str]) -> serde_json::Value {
+        let words: Vec<&str> = words.iter().copied().chain(["-f", "json"]).collect();
+        serde_json::from_str(&self.good(&words)).unwrap()
+    }
+
+    /// The codes of what is not well.
+    pub fn health(&self) -> Vec<String> {
+        let health = self.json(&["health"]);
+        health["checks"].as_object().unwrap().keys().cloned().collect()
+    }
+
+    /// Flags of the OSD map that somebody of this name has.
+    pub fn flags(&self, node: &str) -> Vec<String> {
+        let dump = self.json(&["osd", "dump"]);
+        let words = |list: &serde_json::Value| -> Vec<String> {
+            list.as_array().into_iter().flatten().filter_map(|word| Some(word.as_str()?.to_owned())).collect()
+        };
+        match node.strip_prefix("osd.") {
+            Some(id) => {
+                let osds = dump["osds"].as_array().unwrap();
+                words(&osds.iter().find(|osd| osd["osd"].to_string() == id).unwrap()["state"])
+            }
+            None if node == "." => words(&dump["flags_set"]),
+            None => {
+                [words(&dump["crush_node_flags"][node]), words(&dump["device_class_flags"][node])].concat()
+            }
+        }
+    }
+
+    /// Whether a pool is there.
+    pub fn has_pool(&self, name: &str) -> bool {
+        self.good(&["osd", "pool", "ls"]).lines().any(|line| line == name)
+    }
+
+    /// Takes a pool away, whatever is in it.
+    pub fn drop_pool(&self, name: &str) {
+        self.good(&["osd", "pool", "rm", name, name, "--yes-i-really-really-mean-it"]);
+    }
+
+    /// One key of the mons' store.
+    pub fn key(&self, name: &str) -> Option<String> {
+        let answer = self.ceph(&["config-key", "get", name]);
+        match answer.status {
+            0 => Some(answer.out.trim().to_owned()),
+            2 => None,
+            other => panic!("{other}: {}", answer.err),
+        }
     }
 
     /// The newest version of the options' log.

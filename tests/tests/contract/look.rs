@@ -1,7 +1,7 @@
 //! Reads and what a plan makes of them when they are missing, denied or failed.
 use crate::trial::{ROUNDS, all, facts, is_state, none_wrong, plan, settle};
 use modules::host::Host;
-use modules::vocabulary::{Change, HostPath, Read, Seen, Stop};
+use modules::vocabulary::{Act, Back, Change, HostPath, Read, Seen, Stop, touches};
 
 #[test]
 fn reads_settle_and_suffice() {
@@ -131,4 +131,27 @@ fn refusals_speak() {
 
 fn acts(change: &Change) -> Vec<String> {
     change.steps.iter().map(|step| format!("{:?}", step.act)).collect()
+}
+
+/// Undo plans the way back of an older step on what a newer one leaves, and so do tasks: a call that says nothing of its
+/// own look would leave both with what was seen before it.
+#[test]
+fn a_call_and_its_way_back_touch_what_their_step_looks_at() {
+    let mut wrong = Vec::new();
+    for trial in all() {
+        let Ok(change) = plan(&*trial.planner, &trial.host) else { continue };
+        for step in &change.steps {
+            let Some(look) = &step.look else { continue };
+            let back = match &step.back {
+                Back::Exactly(act) => Some(act),
+                _ => None,
+            };
+            for act in std::iter::once(&step.act).chain(back).filter(|act| matches!(act, Act::Call { .. })) {
+                if !touches(act, look) {
+                    wrong.push(format!("{}: {act:?} does not touch {look:?}", trial.name));
+                }
+            }
+        }
+    }
+    none_wrong(wrong);
 }

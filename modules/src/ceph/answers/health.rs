@@ -95,11 +95,13 @@ pub struct PgState {
 }
 
 impl Status {
-    /// Whether all placement groups are active and clean and all OSDs up. A scrub does not count.
+    /// Whether all placement groups are active and clean and all OSDs up. A scrub and the trimming of snapshots do not count.
     pub fn is_clean(&self) -> bool {
         let clean = |state: &&PgState| {
             let words: Vec<&str> = state.state_name.split('+').collect();
-            let only = words.iter().all(|word| matches!(*word, "active" | "clean" | "scrubbing" | "deep"));
+            let only = words.iter().all(|word| {
+                matches!(*word, "active" | "clean" | "scrubbing" | "deep" | "snaptrim" | "snaptrim_wait")
+            });
             only && words.contains(&"active") && words.contains(&"clean")
         };
         let count: u32 = self.pgmap.pgs_by_state.iter().filter(clean).map(|state| state.count).sum();

@@ -1,8 +1,8 @@
 //! Who would be locked out: sections with a mode of their own, sessions of the old protocol, connections not proven.
 use super::Rung;
-use crate::ceph::answers::Stored;
+use crate::ceph::answers::{Stored, told};
 use crate::ceph::cluster::Shell;
-use crate::vocabulary::{Facts, Stop};
+use crate::vocabulary::{Effect, Evidence, Facts, Stop};
 use serde::Deserialize;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -45,6 +45,22 @@ struct Session {
     remote_host: String,
     #[serde(default)]
     socket_addr: Address,
+    #[serde(default)]
+    addrs: Addresses,
+}
+
+impl Session {
+    /// Whether it is connected by the old protocol: daemons have an address of both, clients one of what they speak.
+    fn is_old(&self) -> bool {
+        let only = &self.addrs.addrvec;
+        self.socket_addr.kind == "v1" || (!only.is_empty() && only.iter().all(|address| address.kind == "v1"))
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Addresses {
+    #[serde(default)]
+    addrvec: Vec<Address>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -76,7 +92,7 @@ pub(super) fn can_all(facts: &Facts, shell: &Shell) -> Result<(), Stop> {
         .ok_or_else(|| Stop::failed("the mons' answer about their sessions cannot be read"))?;
     let old: Vec<String> = sessions
         .iter()
-        .filter(|session| session.socket_addr.kind == "v1")
+        .filter(|session| session.is_old())
         .map(|session| {
             let who = if session.entity_name.is_empty() { &session.name } else { &session.entity_name };
             let host = if session.remote_host.is_empty() { "" } else { &session.remote_host };
@@ -105,31 +121,25 @@ pub(super) fn rescue(facts: &Facts, shell: &Shell) -> Result<(), Stop> {
     })
 }
 
-/// Refuses where an OSD's connections were not seen to be as they must be.
-pub(super) fn proven(proof: Option<&Json>, osds: &[i64], modes: Rung) -> Result<(), Stop> {
-    let way_out = "ask the OSD hosts first, in an earlier play or task: `ceph_connections: {require: MODE}` with `register: live`, then `proof: \"{{ groups.osds | map('extract', hostvars, 'live') | list }}\"`";
-    let results: Vec<&Json> = match proof {
-        None => {
-            return Err(Stop::refused(
-                "proof",
-                format!("nothing shows that all live connections are `{modes}`"),
-            )
+/// Refuses where the connections of a daemon were not seen to be as they must be: of the daemons that are named, and of
+/// their kind alone.
+pub(super) fn proven(proof: Option<&Json>, daemons: &[String], modes: Rung) -> Result<(), Stop> {
+    let way_out = "ask the hosts of these daemons first, in an earlier play or task: `ceph_connections: {require: MODE}` (`mons: NAME` for mons) with `register: live`, then `proof: \"{{ groups.osds | map('extract', hostvars, 'live') | list }}\"`";
+    let Some(proof) = proof else {
+        return Err(Stop::refused("proof", format!("nothing shows that all live connections are `{modes}`"))
             .way_out(way_out));
-        }
-        Some(Json::Array(results)) => results.iter().collect(),
-        Some(one) => vec![one],
     };
-    let mut shown: BTreeSet<i64> = BTreeSet::new();
-    let mut other = Vec::new();
-    for line in results.iter().flat_map(|result| lines(result)) {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let [osd, _, peer, mode] = words.as_slice() else { continue };
-        let Some(id) = osd.strip_prefix("osd.").and_then(|id| id.parse().ok()) else { continue };
-        shown.insert(id);
-        if *mode != modes.as_str() {
-            other.push(format!("{osd} with {peer} ({mode})"));
-        }
-    }
+    let kind = daemons.first().and_then(|daemon| daemon.split('.').next()).unwrap_or("osd");
+    let connections: Vec<Connection<'_>> = connections(proof)
+        .into_iter()
+        .filter(|connection| connection.daemon.split('.').next() == Some(kind))
+        .collect();
+    let shown: BTreeSet<&str> = connections.iter().map(|connection| connection.daemon).collect();
+    let other: Vec<String> = connections
+        .iter()
+        .filter(|connection| connection.mode != modes.as_str())
+        .map(|connection| format!("{} with {} ({})", connection.daemon, connection.peer, connection.mode))
+        .collect();
     if !other.is_empty() {
         return Err(Stop::refused(
             "proof",
@@ -137,12 +147,77 @@ pub(super) fn proven(proof: Option<&Json>, osds: &[i64], modes: Rung) -> Result<
         )
         .way_out("let these peers connect anew (restart or migrate guests, mount again), and look again"));
     }
-    let missing: Vec<String> =
-        osds.iter().filter(|id| !shown.contains(id)).map(|id| format!("osd.{id}")).collect();
+    let missing: Vec<&str> =
+        daemons.iter().map(String::as_str).filter(|daemon| !shown.contains(daemon)).collect();
     if missing.is_empty() {
         return Ok(());
     }
     Err(Stop::refused("proof", format!("no connection was seen of {}", missing.join(", "))).way_out(way_out))
+}
+
+/// Whether live connections are as the modes have them, by what was seen of them.
+pub(super) fn evidence(proof: Option<&Json>, modes: Rung) -> Evidence {
+    let (what, looked) = (format!("connections are {}", modes.prefers()), "live connections");
+    let Some(proof) = proof else {
+        let why =
+            "options tell nothing of connections that stand; `ceph_connections` looks at them, for `proof`";
+        return Evidence::not_available(what, looked, why);
+    };
+    let connections = connections(proof);
+    let right = connections.iter().filter(|connection| connection.mode == modes.prefers()).count();
+    let is_live = right > 0 && right == connections.len();
+    let seen = format!("{right} of {} are", connections.len());
+    Evidence::told(what, looked, (is_live, false), seen, Effect::Now)
+}
+
+/// Refuses where a daemon holds another mode than the one that is stored: something nearer to it wins, and what is set
+/// here would not reach it.
+pub(super) fn held(
+    facts: &Facts,
+    shell: &Shell,
+    (daemons, name): (&str, &str),
+    stored: Rung,
+) -> Result<(), Stop> {
+    let row = super::held_row(shell, daemons, name);
+    let output = facts.output(&row)?;
+    let told = told(&output, daemons, name);
+    if told.is_empty() && output.status != 0 {
+        return Err(shell.trouble(&row, &output));
+    }
+    let other: Vec<(&String, &String)> =
+        told.iter().filter(|(_, value)| Rung::parse(value) != Some(stored)).collect();
+    let Some((daemon, _)) = other.first() else { return Ok(()) };
+    let named: Vec<String> =
+        other.iter().map(|(daemon, value)| format!("{daemon} holds `{value}`")).collect();
+    Err(Stop::failed(format!(
+        "{name} is `{stored}` in the mons' database, and {}: a ceph.conf, a command line or an override wins over it, and would lock the daemon out",
+        named.join(", ")
+    ))
+    .way_out(format!("`ceph config show {daemon}` says where it comes from: take it out there, then play again")))
+}
+
+/// One connection that was seen.
+struct Connection<'a> {
+    daemon: &'a str,
+    peer: &'a str,
+    mode: &'a str,
+}
+
+/// What `ceph_connections` registered, one result or lists of them.
+fn connections(proof: &Json) -> Vec<Connection<'_>> {
+    let line = |line| {
+        let words: Vec<&str> = str::split_whitespace(line).collect();
+        let [daemon, _, peer, mode] = words.as_slice() else { return None };
+        (daemon.starts_with("osd.") || daemon.starts_with("mon.")).then_some(Connection {
+            daemon,
+            peer,
+            mode,
+        })
+    };
+    match proof {
+        Json::Array(results) => results.iter().flat_map(connections).collect(),
+        result => lines(result).into_iter().filter_map(line).collect(),
+    }
 }
 
 fn lines(result: &Json) -> Vec<&str> {

@@ -52,6 +52,14 @@ impl Rung {
         }
     }
 
+    /// What connections are where both sides have this rung.
+    pub fn prefers(self) -> &'static str {
+        match self {
+            Self::Crc | Self::CrcSecure => "crc",
+            Self::SecureCrc | Self::Secure => "secure",
+        }
+    }
+
     /// Whether both modes are offered, so that every peer finds one.
     pub fn offers_both(self) -> bool {
         matches!(self, Self::CrcSecure | Self::SecureCrc)

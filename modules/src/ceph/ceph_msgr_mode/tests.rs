@@ -23,13 +23,25 @@ fn host(stored: &str) -> Host {
         .answer(shell.plain("ceph-config-dump"), answer("[]"))
         .answer(shell.plain("ceph-rescue"), answer("x\n"))
         .answer(shell.plain("ceph-mon-sessions"), answer("[]"))
+        .answer(shell.plain("ceph-mon-dump"), answer(r#"{"mons":[{"rank":0,"name":"a"}],"quorum":[0]}"#))
         .answer(
             shell.plain("ceph-osd-tree"),
             answer(r#"{"nodes":[{"id":-2,"name":"h1","type":"host","children":[1]},{"id":1,"name":"osd.1","type":"osd","status":"up"},{"id":-3,"name":"h0","type":"host","children":[0]},{"id":0,"name":"osd.0","type":"osd","status":"up"}],"stray":[{"id":2,"name":"osd.2","type":"osd","status":"down"}]}"#),
         );
     for name in DATA.iter().chain(&MON) {
         let seen = if stored.is_empty() || MON.contains(name) { none() } else { answer(stored) };
-        host = host.answer(key_row(&shell, name), seen);
+        let data = DATA.contains(name) && !stored.is_empty();
+        let held = if data {
+            stored
+        } else if DATA.contains(name) {
+            "crc secure"
+        } else {
+            "secure crc"
+        };
+        let told = json!({ *name: held }).to_string();
+        let lines = format!("osd.0: {told}\nosd.1: {told}\n");
+        let row = held_row(&shell, if DATA.contains(name) { "osd.*" } else { "mon.*" }, name);
+        host = host.answer(key_row(&shell, name), seen).answer(row, answer(&lines));
     }
     host
 }
@@ -95,10 +107,59 @@ fn the_rescue_is_known_before_the_mons_are_touched() {
     let host = host("").answer(shell().plain("ceph-rescue"), broken);
     let said = refusal::<CephMsgrMode>(&host, json!({ "modes": "crc secure", "mon": "secure" }));
     assert!(said.contains("lock-out"), "{said}");
+    let known = super::tests::host("");
+    let args = |proof: Json| json!({ "modes": "crc secure", "mon": "secure", "proof": proof });
+    let without = refusal::<CephMsgrMode>(&known, args(proof()));
+    assert!(without.contains("no connection was seen of mon.a"), "{without}");
+    let plain = json!([proof(), { "stdout_lines": ["mon.a x 10.0.0.9:0/3 crc"] }]);
+    assert!(refusal::<CephMsgrMode>(&known, args(plain)).contains("mon.a with 10.0.0.9:0/3 (crc)"));
+    let seen = json!([{ "stdout_lines": ["osd.0 a b crc", "mon.a x 10.0.0.9:0/3 secure"] }]);
+    let change = planned::<CephMsgrMode>(&known, args(seen));
+    let shown = "ceph --ms_mon_client_mode=\"secure crc\" config rm global ms_mon_client_mode";
+    assert!(change.notes.iter().any(|note| note.contains(shown)), "{:?}", change.notes);
 }
 
 #[test]
 fn what_is_so_already_asks_for_nothing() {
     let change = planned::<CephMsgrMode>(&host("secure, crc"), json!({ "modes": "secure crc" }));
     assert!(change.is_empty());
+}
+
+#[test]
+fn a_rung_on_the_way_is_left_behind_once_the_cluster_is_past_it() {
+    for (stored, modes, steps) in [
+        ("", "crc secure", 0),
+        ("", "secure crc", 3),
+        ("secure crc", "crc secure", 0),
+        ("secure", "crc secure", 0),
+        ("secure", "secure crc", 0),
+        ("crc", "crc secure", 3),
+    ] {
+        let change = planned::<CephMsgrMode>(&host(stored), json!({ "modes": modes, "toward": "secure" }));
+        assert_eq!(change.steps.len(), steps, "{stored} {modes}");
+    }
+    let down =
+        planned::<CephMsgrMode>(&host("crc secure"), json!({ "modes": "secure crc", "toward": "crc" }));
+    assert!(down.is_empty(), "on the way down as well");
+}
+
+#[test]
+fn a_daemon_that_holds_another_mode_is_named() {
+    let row = held_row(&shell(), "osd.*", "ms_cluster_mode");
+    let told = "osd.0: {\"ms_cluster_mode\":\"crc secure\"}\nosd.1: {\"ms_cluster_mode\":\"crc\"}\n";
+    let host = host("").answer(row, answer(told));
+    let said = refusal::<CephMsgrMode>(&host, json!({ "modes": "secure crc" }));
+    assert!(said.contains("osd.1 holds `crc`") && said.contains("ceph config show osd.1"), "{said}");
+}
+
+#[test]
+fn live_connections_are_the_evidence_where_they_were_seen() {
+    use crate::vocabulary::Standing;
+    let standing = |proof: Json| {
+        let args = json!({ "modes": "secure crc", "proof": proof });
+        planned::<CephMsgrMode>(&host("secure crc"), args).evidence.remove(0).standing
+    };
+    assert!(matches!(standing(proof()), Standing::Live { .. }));
+    let half = json!({ "stdout_lines": ["osd.0 a b secure", "osd.1 b a crc"] });
+    assert!(matches!(standing(half), Standing::Absent { seen } if seen == "1 of 2 are"));
 }

@@ -118,9 +118,6 @@ impl Scope<'_> {
         let mut brought = Brought::default();
         secret |= self.bring(task, &mut given, &mut brought)?;
         self.steer(task, &mut given)?;
-        if entry.scope == modules::Scope::Cluster {
-            self.reach_cluster(&mut given)?;
-        }
         let places = Places::of(&task.action);
         let vocabulary = crate::engine::vocabulary::vocabulary();
         let known = vocabulary.get(entry.name).ok_or_else(|| {
@@ -129,6 +126,10 @@ impl Scope<'_> {
                 task.action.span.clone(),
             )))
         })?;
+        // Modules of hosts that ask a cluster, too.
+        if known.schema()["properties"].get("cluster").is_some() {
+            self.reach_cluster(&mut given)?;
+        }
         let mut fitted: Json = arguments(known, &given, &places).map_err(|mut problems| {
             let mut first = problems.swap_remove(0);
             first.notes.extend(problems.into_iter().map(|problem| problem.message));

@@ -52,6 +52,9 @@ impl Walker<'_> {
         if change.is_empty() && change.wait.is_none() {
             return self.unchanged(frame, change, (tries, again));
         }
+        if let Some(problem) = crate::playbook::unjudged::of_task(frame.task) {
+            return self.failed(&frame, problem);
+        }
         change.notes.extend(frame.task.expect.iter().map(ToString::to_string));
         match self
             .scope(Some(frame.task), frame.locals.clone())
@@ -169,7 +172,11 @@ impl Walker<'_> {
             verdict if verdict.failed => self.failed_by(&frame, verdict, None),
             verdict => {
                 let result = verdict.result.clone();
-                self.planned_in(&frame, What::Same { result, notes: change.notes });
+                let stays = change.risks.iter().map(|risk| {
+                    format!("accepted risk {}, it stays as it is: {}", risk.name.as_str(), risk.why)
+                });
+                let notes = stays.chain(change.notes.iter().cloned()).collect();
+                self.planned_in(&frame, What::Same { result, notes });
                 Inst { secret: frame.secret, ..Inst::known(verdict.result, verdict.changed) }
             }
         }
