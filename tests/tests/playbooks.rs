@@ -68,6 +68,18 @@ fn the_site_playbook_is_free_of_problems_and_warnings() {
 }
 
 #[test]
+fn the_grammar_of_rollouts_is_read_without_a_word_of_complaint() {
+    let vocabulary = Vocabulary::new(modules::ALL.iter().map(Known::of));
+    let path = repository().join("playbooks/example-rollout.yaml");
+    let playbook = match Loader::new(&Disk, &vocabulary, Vec::new()).load(&path.to_string_lossy()) {
+        Ok(playbook) => playbook,
+        Err(problems) => panic!("{problems:#?}"),
+    };
+    assert_eq!(playbook.warnings, []);
+    assert_eq!(playbook.plays.len(), 3);
+}
+
+#[test]
 fn every_tuning_says_what_its_source_measured() {
     let tunings = ["kernel_args:", "sysctl:", "sysfs:", "hugepages:", "systemd_unit:"];
     for path in below(&repository().join("playbooks/roles"), "yaml") {

@@ -83,7 +83,7 @@ fn a_real_trace_of_a_busy_machine_is_inconclusive() {
     );
     assert!((-0.30..-0.10).contains(&from) && (0.15..0.45).contains(&to), "{from} {to}");
     assert!((0.25..0.45).contains(&visible), "{visible}");
-    let full = protocol().decide(&[pairs(&iops, 0.0, false)], &[]);
+    let full = super::rates::protocol().decide(&[pairs(&iops, 0.0, false)], &[]);
     assert!(matches!(full.end, Ending::Open { pairs: 16 }), "{:?}", full.end);
     let look = full.looks.last().unwrap();
     let (from, to) = (look.lo.exp_m1(), look.hi.exp_m1());
