@@ -178,8 +178,8 @@ impl Cluster {
         };
         match node.strip_prefix("osd.") {
             Some(id) => {
-                let osds = dump["osds"].as_array().unwrap();
-                words(&osds.iter().find(|osd| osd["osd"].to_string() == id).unwrap()["state"])
+                let (osds, id) = (dump["osds"].as_array().unwrap(), id.parse::<i64>().unwrap());
+                words(&osds.iter().find(|osd| osd["osd"].as_i64() == Some(id)).unwrap()["state"])
             }
             None if node == "." => words(&dump["flags_set"]),
             None => {

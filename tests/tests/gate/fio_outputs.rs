@@ -20,12 +20,12 @@ fn about(reading: &Reading, path: &str, value: f64) {
 #[test]
 fn a_plain_run_gives_work_over_time() {
     let reading = read("fio-3.33-libaio-randread.json", 16, 12);
-    about(&reading, "read.iops", 30_514.9975);
+    about(&reading, "read.iops", 30_514.997_5);
     about(&reading, "read.bw_bytes", 124_994_548.0);
     about(&reading, "read.clat_ns.mean", 516_239.120_910);
     about(&reading, "read.clat_ns.p99", 5_210_112.0);
     about(&reading, "read.clat_ns.p99.9", 12_517_376.0);
-    about(&reading, "iops", 30_514.9975);
+    about(&reading, "iops", 30_514.997_5);
     assert!(reading.number("write.iops").is_none(), "no direction that was not used");
     assert_eq!(reading.versions["fio"], "fio-3.33");
     // 366,256 completions are too few for five nines, and enough for three.

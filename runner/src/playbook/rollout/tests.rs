@@ -106,7 +106,8 @@ fn rollouts_and_guards_are_said_shortly() {
 /// The example is the grammar: each of its plays is read by the types, and each gate is an experiment.
 #[test]
 fn the_example_says_three_rollouts() {
-    let plays: Vec<Json> = serde_yaml::from_str(include_str!("../../../../playbooks/example-rollout.yaml")).unwrap();
+    let plays: Vec<Json> =
+        serde_yaml::from_str(include_str!("../../../../playbooks/example-rollout.yaml")).unwrap();
     assert_eq!(plays.len(), 3);
     let rollout = |play: &Json| play.get("rollout").map(|value| read::<Rollout>(value).unwrap());
     let gate = |play: &Json| play.get("gate").map(|value| read::<Gate>(value).unwrap());
