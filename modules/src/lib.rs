@@ -22,9 +22,13 @@ mod trial;
 
 // The modules, room by room.
 mod block;
+mod budget;
+mod capture;
 pub mod ceph;
 mod commands;
 mod cpu;
+mod diagnose;
+mod draft;
 mod files;
 mod filesystems;
 mod guests;
@@ -49,6 +53,7 @@ pub const ALL: &[Entry] = &[
     Entry::of::<packages::Apt>(),
     Entry::of::<files::Blockinfile>(),
     Entry::of::<network::BridgeTap>(),
+    Entry::of::<capture::Capture>(),
     Entry::of::<ceph::CephAuth>(),
     Entry::of::<ceph::CephConfig>(),
     Entry::of::<ceph::CephConnections>(),
@@ -60,6 +65,7 @@ pub const ALL: &[Entry] = &[
     Entry::of::<files::Copy>(),
     Entry::of::<cpu::CpuAffinity>(),
     Entry::of::<cpu::CpuIsolation>(),
+    Entry::of::<diagnose::Diagnose>(),
     Entry::of::<packages::Dnf>(),
     Entry::of::<files::File>(),
     Entry::of::<filesystems::Filesystem>(),

@@ -2,8 +2,10 @@
 //!
 //! The library never prints, never exits and never reads the environment: that is left to the binary.
 
+pub mod bench;
 pub mod diagnostic;
 pub mod engine;
+pub mod gate;
 pub mod inventory;
 pub mod journal;
 pub mod lab;

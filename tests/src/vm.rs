@@ -75,6 +75,18 @@ impl Vm {
     /// # Panics
     /// If it does not answer.
     pub fn restored() -> Self {
+        Self::started(&["-loadvm", "ready"], Duration::from_secs(120))
+    }
+
+    /// The same disks in another machine, powered on: what QEMU shall do otherwise, and have beside.
+    ///
+    /// # Panics
+    /// If it does not answer.
+    pub fn powered_on(hardware: &[&str]) -> Self {
+        Self::started(hardware, BOOT)
+    }
+
+    fn started(arguments: &[&str], limit: Duration) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::SeqCst);
         let dir = std::env::temp_dir().join(format!("tunerun-vm-{}-{number}", std::process::id()));
@@ -95,7 +107,8 @@ impl Vm {
             .args(["-euc", ". \"$1/machine.sh\"; shift; machine \"$@\"", "machine"])
             .args([&scripts(), &dir])
             .arg(port.to_string())
-            .args(["-loadvm", "ready", "-qmp"])
+            .args(arguments)
+            .arg("-qmp")
             .arg(format!("unix:{},server=on,wait=off", dir.join("qmp").display()))
             .arg("-qmp")
             .arg(format!("tcp:127.0.0.1:{bmc},server=on,wait=off"))
@@ -106,9 +119,7 @@ impl Vm {
             .unwrap();
         let mut vm = Self { child, dir, port, bmc };
         vm.write_controller();
-        vm.wait_for("an answer after the restore", Duration::from_secs(120), |vm| {
-            vm.try_ssh("true").status.success()
-        });
+        vm.wait_for("an answer after the start", limit, |vm| vm.try_ssh("true").status.success());
         // Its clock stands where the snapshot was made.
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
         vm.ssh(&format!("date -s @{now} >/dev/null"));
@@ -233,6 +244,13 @@ impl Vm {
         let boot_id = self.boot_id();
         let _ = self.try_ssh("systemctl reboot");
         self.wait_for("another boot", BOOT, |vm| vm.is_booted_since(&boot_id));
+    }
+
+    /// Boots it by itself, and gives how long a boot should be waited for while the load is as it is now.
+    pub fn patience(&mut self) -> Duration {
+        let begun = Instant::now();
+        self.reboot();
+        (4 * begun.elapsed()).clamp(Duration::from_secs(60), BOOT)
     }
 
     /// Asks QEMU something.

@@ -14,7 +14,7 @@ use serde_json::json;
 /// A device is named by the kernel (`nvme0n1`), by a pattern of such names (`nvme*n1`), or by a link that udev keeps
 /// (`/dev/disk/by-id/…`). The scheduler is set at once, and a udev rule of our own file sets it whenever the device
 /// appears, at boot too. Fast NVMe disks are served best by `none`; a guest's virtio disks too, since the host
-/// schedules.
+/// schedules. Taken back, the rule goes first, and udev is waited for before the old value is written.
 ///
 /// Errors: a device that is not there, or a partition (with the nearest name); a scheduler that the device does not
 /// offer (with those that it does). Sources: the kernel's Documentation/block/switching-sched.rst, udev(7).
@@ -94,11 +94,16 @@ mod tests {
     #[test]
     fn it_is_set_now_and_kept_by_udev() {
         let change = planned::<IoScheduler>(&host(), json!({ "devices": "nvme*n1", "scheduler": "none" }));
-        let [rule, write] = &change.steps[..] else { panic!("{change:?}") };
+        let [write, settled, rule] = &change.steps[..] else { panic!("{change:?}") };
         assert!(
             matches!(&rule.act, Act::Put { path, .. } if path.as_str() == "/etc/udev/rules.d/99-tunerun-block.rules")
         );
         assert!(matches!(&write.back, Back::Exactly(Act::Write { value, .. }) if value == "mq-deadline"));
+        // Taken back, the rule goes first; udev holds it and is busy until it was told and waited for.
+        assert!(
+            matches!(&settled.back, Back::Exactly(Act::Call { row, .. }) if row.name == "udev-settled"),
+            "{settled:?}"
+        );
         let Diff::Text { after, .. } = &change.diff[0] else { panic!() };
         assert!(after.contains("KERNEL==\"nvme*n1\", ATTR{queue/scheduler}=\"none\""), "{after}");
         let standings: Vec<bool> = change
@@ -117,7 +122,7 @@ mod tests {
         );
         let Diff::Text { after, .. } = &change.diff[0] else { panic!() };
         assert!(after.contains("SYMLINK==\"disk/by-id/nvme-a\""), "{after}");
-        assert_eq!(change.steps.len(), 2);
+        assert_eq!(change.steps.len(), 3);
     }
 
     #[test]

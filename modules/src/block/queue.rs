@@ -2,6 +2,7 @@
 use super::rules;
 use crate::argument::{Names, nearest};
 use crate::files::place::known;
+use crate::files::udev::{self, Rule};
 use crate::shape::Shape;
 use crate::vocabulary::{
     Change, Claim, Diff, Effect, Evidence, Facts, HostPath, Kind, Read, Seen, Step, Stop, all,
@@ -112,19 +113,22 @@ impl Setting<'_> {
         files.sort();
         files.dedup();
         facts.need(&files.iter().map(Read::text).collect::<Vec<_>>())?;
-        let mut kept = !self.persist;
-        if self.persist {
-            let steps = change.steps.len();
-            for (_, device) in &named {
-                rules::persist(facts, &device.rule(), self.file, Some(&self.value), change)?;
+        let rules: Vec<Rule> = match self.persist {
+            true => {
+                named.iter().map(|(_, device)| rules::rule(&device.rule(), self.file, &self.value)).collect()
             }
-            kept = change.steps.len() == steps;
-        }
+            false => Vec::new(),
+        };
+        let mut kept = Change::default();
+        udev::keep(facts, rules::FILE, &rules, &mut kept)?;
+        change.diff.extend(kept.diff);
+        change.notes.extend(kept.notes);
         let mut devices = Vec::new();
         for path in &files {
             devices.push(device_of(path).to_owned());
-            self.one(facts, path, kept, change)?;
+            self.one(facts, path, kept.steps.is_empty(), change)?;
         }
+        change.steps.extend(kept.steps);
         Ok(devices)
     }
 

@@ -101,6 +101,6 @@ pub(super) const ROWS: &[Tuning] = &[
         Task(QEMU, "The cluster is like the one that was measured"),
         None,
         ("changes nothing", "what was read"),
-        "tests/tests/playbooks.rs::every_playbook_names_its_jobs",
+        "tests/tests/playbooks/probes.rs::figures_are_compared_on_a_cluster_like_the_measured_one",
     ),
 ];

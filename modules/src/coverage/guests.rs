@@ -148,8 +148,8 @@ pub(super) const ROWS: &[Tuning] = &[
         "`<memoryBacking><hugepages/>`",
         Argument("libvirt_domain", "memory_backing"),
         CYCLE,
-        XML,
-        "modules/src/guests/libvirt_domain/tests/corpus.rs::huge_pages_add_one_element",
+        ("the XML before, byte for byte", "huge pages that the kernel has mapped into QEMU"),
+        "tests/tests/libvirt/shared.rs::huge_pages_are_missing_then_there_and_proven_by_the_kernel",
     ),
     row(
         61,
@@ -181,7 +181,7 @@ pub(super) const ROWS: &[Tuning] = &[
         Task(LVM, "The guest's data is on the volume"),
         CYCLE,
         ("the XML before; the copy stays", "the live XML"),
-        "tests/tests/playbooks.rs::every_playbook_names_its_jobs",
+        "tests/tests/libvirt/policies.rs::volumes_drivers_and_passed_disks_are_told_by_libvirt",
     ),
     row(
         65,
@@ -205,7 +205,7 @@ pub(super) const ROWS: &[Tuning] = &[
         Task(LVM, "Windows guests have the VirtIO drivers"),
         None,
         ("changes nothing", "the task's own probe"),
-        "tests/tests/playbooks.rs::every_playbook_names_its_jobs",
+        "tests/tests/libvirt/policies.rs::volumes_drivers_and_passed_disks_are_told_by_libvirt",
     ),
     row(
         68,
@@ -213,7 +213,7 @@ pub(super) const ROWS: &[Tuning] = &[
         Task(LVM, "No disk is passed through"),
         None,
         ("changes nothing", "what was read"),
-        "tests/tests/playbooks.rs::every_playbook_names_its_jobs",
+        "tests/tests/libvirt/policies.rs::volumes_drivers_and_passed_disks_are_told_by_libvirt",
     ),
     row(
         69,

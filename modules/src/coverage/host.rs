@@ -57,7 +57,7 @@ pub(super) const ROWS: &[Tuning] = &[
         Argument("irq_affinity", "device"),
         None,
         NOTHING,
-        "tests/tests/network/scripts.rs::names_are_found_again_whatever_their_numbers",
+        "tests/tests/vm/queues.rs::queues_interrupts_and_cpus_are_placed_kept_over_a_boot_and_taken_back",
     ),
     row(
         22,
@@ -81,7 +81,7 @@ pub(super) const ROWS: &[Tuning] = &[
         Task(NETWORK, "The card's ports are one LAG with receive mode 1"),
         NOW,
         BY_HAND,
-        "tests/tests/playbooks.rs::every_playbook_names_its_jobs",
+        "tests/tests/playbooks/probes.rs::both_ports_of_the_card_carry_what_comes",
     ),
     row(
         25,
@@ -97,7 +97,7 @@ pub(super) const ROWS: &[Tuning] = &[
         Task(NETWORK, "The provider's rate limit is lifted"),
         NOW,
         BY_HAND,
-        "tests/tests/playbooks.rs::every_playbook_names_its_jobs",
+        "tests/tests/playbooks/probes.rs::the_rate_is_what_was_asked_of_the_provider",
     ),
     row(
         27,
@@ -105,15 +105,15 @@ pub(super) const ROWS: &[Tuning] = &[
         Argument("smt", "enabled"),
         NOW,
         ("the control before", "smt/active"),
-        "modules/src/cpu/smt.rs::live_and_at_boot",
+        "tests/tests/vm/queues.rs::queues_interrupts_and_cpus_are_placed_kept_over_a_boot_and_taken_back",
     ),
     row(
         28,
         "guests idle without an exit (hlt)",
-        Task(NETWORK, "Idle guests stay in the guest"),
+        Argument("libvirt_domain", "arguments"),
         Some(Effect::GuestPowerCycle),
-        BY_HAND,
-        "tests/tests/playbooks.rs::every_playbook_names_its_jobs",
+        ("the XML before", "the running command line, and KVM's count of exits for HLT"),
+        "tests/tests/playbooks/probes.rs::idle_guests_are_counted_by_the_kernel",
     ),
     row(
         29,
@@ -144,7 +144,7 @@ pub(super) const ROWS: &[Tuning] = &[
         "QEMU on CPUs 2 and 3",
         Argument("libvirt_domain", "cputune"),
         Some(Effect::GuestPowerCycle),
-        ("the XML before", "the live XML"),
+        ("the XML before", "Cpus_allowed_list of its threads"),
         "modules/src/guests/libvirt_domain/tests/knobs.rs::pins_of_all_threads",
     ),
 ];

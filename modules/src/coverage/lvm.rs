@@ -89,7 +89,7 @@ pub(super) const ROWS: &[Tuning] = &[
         Task(LVM, "Try chunk sizes on a spare partition"),
         None,
         ("none: it overwrites the partition that it is given", "fio's own answer"),
-        "tests/tests/playbooks.rs::every_playbook_names_its_jobs",
+        "tests/tests/playbooks/probes.rs::a_sweep_of_chunk_sizes_overwrites_what_is_blank_and_idle_alone",
     ),
     row(
         80,
@@ -113,6 +113,6 @@ pub(super) const ROWS: &[Tuning] = &[
         Task(QEMU, "Guest disks beyond 2 TB have a GPT"),
         None,
         ("by hand, as the task says", "the task's own probe"),
-        "tests/tests/playbooks.rs::every_playbook_names_its_jobs",
+        "tests/tests/playbooks/probes.rs::a_guests_disk_ends_at_two_terabytes_with_an_old_label",
     ),
 ];

@@ -89,8 +89,8 @@ pub(super) const ROWS: &[Tuning] = &[
         "guest memory on huge pages, shared",
         Argument("libvirt_domain", "memory_backing"),
         CYCLE,
-        ("the XML before, byte for byte", "the live XML"),
-        "modules/src/guests/libvirt_domain/tests/corpus.rs::another_page_size_keeps_source_access_and_comment",
+        ("the XML before, byte for byte", "huge pages that the kernel has mapped into QEMU"),
+        "tests/tests/libvirt/shared.rs::huge_pages_are_missing_then_there_and_proven_by_the_kernel",
     ),
     row(
         93,
@@ -98,7 +98,7 @@ pub(super) const ROWS: &[Tuning] = &[
         Argument("qemu_args", "guest.vhost_user_scsi"),
         CYCLE,
         LINE,
-        "tests/tests/libvirt/qemu.rs::a_vhost_user_device_on_shared_memory_is_written_and_taken_back",
+        "tests/tests/libvirt/qemu.rs::a_vhost_user_device_on_shared_memory_starts_carries_requests_and_is_taken_back",
     ),
     row(
         94,
@@ -106,7 +106,7 @@ pub(super) const ROWS: &[Tuning] = &[
         Argument("qemu_args", "guest.drives"),
         CYCLE,
         LINE,
-        "tests/tests/libvirt/qemu.rs::a_vhost_user_device_on_shared_memory_is_written_and_taken_back",
+        "tests/tests/libvirt/qemu.rs::a_vhost_user_device_on_shared_memory_starts_carries_requests_and_is_taken_back",
     ),
     row(
         95,

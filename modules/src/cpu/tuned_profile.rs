@@ -5,8 +5,8 @@ use crate::files::text::TextFile;
 use crate::host::Host;
 use crate::module::{Module, Sample};
 use crate::vocabulary::{
-    Act, Back, Change, Claim, Diff, Effect, Evidence, Facts, HostPath, Match, Output, Read, Row, Seen, Spoil,
-    Step, Stop,
+    Act, Activation, Back, Change, Claim, Diff, Effect, Evidence, Facts, HostPath, Match, Output, Read, Row,
+    Seen, Spoil, Step, Stop,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,11 +15,11 @@ use std::collections::BTreeMap;
 
 /// The profile that TuneD applies, and what a profile of one's own says.
 ///
-/// With `settings` the profile's file is written to /etc/tuned/PROFILE/tuned.conf. TuneD applies profiles of the host's own
-/// after it, and by default lets the host's sysctl files win over its own `[sysctl]` section
-/// (`reapply_sysctl` in /etc/tuned/tuned-main.conf): where that is so it is said. A profile changes values below /proc and
-/// /sys that no plan names, so that tasks behind it are planned anew; the way back is the profile before, and TuneD itself
-/// restores what it remembers.
+/// With `settings` the profile's file is written to /etc/tuned/PROFILE/tuned.conf, where TuneD looks before its own ones. By
+/// default it lets the host's sysctl files win over a profile's `[sysctl]` section (`reapply_sysctl` in
+/// /etc/tuned/tuned-main.conf): where that is so it is said. TuneD reads that file when it starts, so that it is started
+/// again where the task changes it. A profile changes values below /proc and /sys that no plan names, so that tasks behind
+/// it are planned anew; the way back is the profile before, and TuneD itself restores what it remembers.
 ///
 /// Errors: TuneD is not installed or does not run, a profile that is neither there nor made here. Sources: tuned-adm(8),
 /// tuned.conf(5), tuned-main.conf(5).
@@ -37,6 +37,7 @@ pub struct TunedProfile {
 }
 
 const MAIN: &str = "/etc/tuned/tuned-main.conf";
+const DAEMON: &str = "tuned.service";
 const ACTIVE: &str = "Current active profile: ";
 
 /// Folders that profiles are in.
@@ -170,6 +171,10 @@ impl Module for TunedProfile {
         self.known_to(facts, &names)?;
         let mut change = Change::default();
         let mut changed = self.reapply(facts, &mut change)?;
+        if changed {
+            // TuneD reads its own settings when it starts.
+            change.then.insert(Activation::Restart(DAEMON.to_owned()));
+        }
         if let (Some(name), false) = (names.first(), self.settings.is_empty()) {
             let path = Self::file(name)?;
             changed |=
@@ -265,6 +270,10 @@ mod tests {
         let change = planned::<TunedProfile>(&host(), told);
         assert!(!change.notes.iter().any(|note| note.contains("sysctl files win")), "{:?}", change.notes);
         assert!(change.steps.iter().any(|step| step.claim.as_str().ends_with("#reapply_sysctl")));
+        assert!(
+            change.then.contains(&Activation::Restart(DAEMON.to_owned())),
+            "it reads that when it starts"
+        );
     }
 
     #[test]

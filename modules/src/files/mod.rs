@@ -14,6 +14,7 @@ mod slurp;
 mod stat;
 mod template;
 pub(crate) mod text;
+pub(crate) mod udev;
 
 pub use blockinfile::Blockinfile;
 pub use copy::{Copy, TreeEntry, TreeKind};

@@ -1,10 +1,11 @@
 //! Modules on guests: domains of libvirt, and QEMU where people start it themselves.
 mod libvirt_domain;
-mod process;
+pub(crate) mod process;
 mod qemu_args;
-mod virsh;
+pub(crate) mod virsh;
 
 pub use libvirt_domain::LibvirtDomain;
+pub(crate) use libvirt_domain::bytes;
 pub use qemu_args::QemuArgs;
 
 /// Options of QEMU with their values. An option and its value stand in one text, or one after the other.

@@ -2,19 +2,19 @@
 use crate::vocabulary::Row;
 
 /// A call on one libvirt.
-pub(super) fn call<'a>(uri: &str, name: &str, args: impl IntoIterator<Item = &'a str>) -> Row {
+pub(crate) fn call<'a>(uri: &str, name: &str, args: impl IntoIterator<Item = &'a str>) -> Row {
     let mut row = Row::new(name, args);
     row.env = vec![("LIBVIRT_DEFAULT_URI".to_owned(), uri.to_owned())];
     row
 }
 
 /// The persistent domains: uuid and name, one a line.
-pub(super) fn list(uri: &str) -> Row {
+pub(crate) fn list(uri: &str) -> Row {
     call(uri, "virsh-list", [])
 }
 
 /// The uuids of the domains that run.
-pub(super) fn active(uri: &str) -> Row {
+pub(crate) fn active(uri: &str) -> Row {
     call(uri, "virsh-list-active", [])
 }
 
@@ -24,7 +24,7 @@ pub(super) fn version(uri: &str) -> Row {
 }
 
 /// What a domain is started with next.
-pub(super) fn inactive_xml(uri: &str, uuid: &str) -> Row {
+pub(crate) fn inactive_xml(uri: &str, uuid: &str) -> Row {
     call(uri, "virsh-xml-inactive", [uuid])
 }
 

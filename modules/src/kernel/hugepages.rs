@@ -1,6 +1,7 @@
 //! `hugepages`: how many huge pages the kernel keeps, in all or on each NUMA node.
 use super::sysctl::{State, Sysctl};
 use super::tmpfiles;
+use crate::budget::{self, Asked};
 use crate::files::place::known;
 use crate::host::Host;
 use crate::module::{Module, Sample};
@@ -16,7 +17,8 @@ use std::collections::BTreeMap;
 /// How many huge pages the kernel keeps, in all or on each NUMA node.
 ///
 /// The count is exact: where the kernel finds only 900 of 1,024 pages the step failed and is undone. Free memory is
-/// looked at while planning. The count is kept over boots by `vm.nr_hugepages` (pages of the default size, in all) or
+/// looked at while planning, and so is what all settings of the host promise together: huge pages, OSDs, guests and a
+/// reserve beyond the memory need `accept_risk: {memory: …}`. The count is kept over boots by `vm.nr_hugepages` (pages of the default size, in all) or
 /// by a line of systemd-tmpfiles (other sizes, or by node); pages of 1 GiB are best reserved on the kernel's command
 /// line, since later memory is in pieces (see the module `kernel_args`).
 ///
@@ -106,6 +108,7 @@ impl Hugepages {
         }
         let mut reads: Vec<Read> = paths.iter().map(Read::text).collect();
         reads.push(Read::Glob("/sys/kernel/mm/hugepages/*".to_owned()));
+        reads.extend(budget::first_reads()?);
         if self.persist {
             // Which of the two keeps it is known only when the page size of the kernel is.
             if let Some(setting) = self.setting() {
@@ -199,6 +202,23 @@ impl Hugepages {
         Ok(())
     }
 
+    /// Whether the host has the memory for it, besides what else is promised.
+    fn promised(&self, facts: &Facts, pools: &[Pool<'_>], change: &mut Change) -> Result<(), Stop> {
+        if change.steps.is_empty() {
+            return Ok(());
+        }
+        let size = self.size()?.saturating_mul(1024);
+        let mut now = budget::pools_now(facts)?;
+        let mut count = now.get(&size).copied().unwrap_or(0);
+        for (_, path, wanted) in pools {
+            let have = facts.value(path)?.and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(0);
+            count = count.saturating_add(*wanted).saturating_sub(have);
+        }
+        now.insert(size, count);
+        let source = "this task".to_owned();
+        budget::judge(facts, &Asked { pools: Some(now), source, ..Asked::default() }, change)
+    }
+
     fn not_offered(&self, facts: &Facts, node: Option<&str>) -> Stop {
         let line = match known("/proc/cmdline").map(|path| facts.value(&path)) {
             Ok(Ok(line)) => line.unwrap_or_default(),
@@ -285,8 +305,9 @@ impl Module for Hugepages {
                 self.size, self.size
             ));
         }
-        let live = self.live(facts, pools, &mut change);
-        all([kept, live])?;
+        let live = self.live(facts, pools.clone(), &mut change);
+        let promised = self.promised(facts, &pools, &mut change);
+        all([kept, live, promised])?;
         change.result = json!({ "size": self.size, "count": self.count, "nodes": self.nodes });
         Ok(change)
     }

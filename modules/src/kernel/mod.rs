@@ -2,7 +2,7 @@
 mod hugepages;
 pub mod kernel_args;
 mod modprobe;
-mod sysctl;
+pub(crate) mod sysctl;
 mod sysfs;
 mod tmpfiles;
 

@@ -153,6 +153,7 @@ pub(super) fn pv() -> Vec<Sample> {
 }
 
 /// Trials of `lvm_vg`.
+#[expect(clippy::too_many_lines, reason = "a table of trials")]
 pub(super) fn vg() -> Vec<Sample> {
     let (disk, other, name) = ("/dev/nvme1n1p1", "/dev/sdc", "win_pool");
     let bare = no_group(Host::new(), name);
@@ -227,6 +228,7 @@ pub(super) fn vg() -> Vec<Sample> {
 }
 
 /// Trials of `lvm_lv`.
+#[expect(clippy::too_many_lines, reason = "a table of trials")]
 pub(super) fn lv() -> Vec<Sample> {
     let (name, extent) = ("win_pool", 256 << 20);
     let base = |free| group(Host::new(), name, extent, (4096, free), &["/dev/nvme1n1p1"]);

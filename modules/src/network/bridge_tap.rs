@@ -157,6 +157,17 @@ impl BridgeTap {
             .way_out(format!("take it out of there first: `ip link set dev {name} nomaster`")))
     }
 
+    /// What makes a tap, and what takes it away.
+    fn tap_rows(&self, tap: &str) -> (Row, Row) {
+        let words = |verb: &str| -> Vec<String> {
+            let several = self.multi_queue.then_some("multi_queue");
+            [verb, "dev", tap, "mode", "tap"].into_iter().chain(several).map(str::to_owned).collect()
+        };
+        let mut make = words("add");
+        make.extend(self.owner.iter().flat_map(|owner| ["user".to_owned(), owner.clone()]));
+        (Row::new("ip-tuntap", make), Row::new("ip-tuntap", words("del")))
+    }
+
     fn live(
         &self,
         facts: &Facts,
@@ -183,30 +194,8 @@ impl BridgeTap {
             match &there {
                 Some(link) => self.elsewhere("taps", tap, link)?,
                 None => {
-                    let mut words = vec![
-                        "add".to_owned(),
-                        "dev".to_owned(),
-                        tap.clone(),
-                        "mode".to_owned(),
-                        "tap".to_owned(),
-                    ];
-                    words.extend(self.multi_queue.then(|| "multi_queue".to_owned()));
-                    words.extend(self.owner.iter().flat_map(|owner| ["user".to_owned(), owner.clone()]));
-                    let mut gone = vec![
-                        "del".to_owned(),
-                        "dev".to_owned(),
-                        tap.clone(),
-                        "mode".to_owned(),
-                        "tap".to_owned(),
-                    ];
-                    gone.extend(self.multi_queue.then(|| "multi_queue".to_owned()));
-                    self.made(
-                        tap,
-                        seen.clone(),
-                        Row::new("ip-tuntap", words),
-                        Row::new("ip-tuntap", gone),
-                        change,
-                    );
+                    let (make, unmake) = self.tap_rows(tap);
+                    self.made(tap, seen.clone(), make, unmake, change);
                 }
             }
             self.joined(tap, there.as_ref(), seen, bridge, change);

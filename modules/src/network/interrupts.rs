@@ -1,5 +1,9 @@
 //! The interrupts of a host by their names: numbers change from boot to boot, names do not.
-use crate::vocabulary::{Facts, HostPath, Row, Stop, glob_matches};
+use crate::shape::Shape;
+use crate::vocabulary::{
+    Act, Back, Claim, Facts, HostPath, Match, Output, Read, Row, Seen, Spoil, Step, Stop, glob_matches,
+};
+use std::collections::BTreeSet;
 
 /// One interrupt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +30,13 @@ pub(crate) fn all(facts: &Facts) -> Result<Vec<Interrupt>, Stop> {
             .way_out("`awk` must be there, and /proc/interrupts be readable"));
     }
     Ok(output.text().lines().filter_map(one).collect())
+}
+
+/// The names that more than one interrupt has.
+pub(crate) fn shared(facts: &Facts) -> Result<BTreeSet<String>, Stop> {
+    let mut seen = BTreeSet::new();
+    let again = all(facts)?.into_iter().map(|one| one.name).filter(|name| !seen.insert(name.clone()));
+    Ok(again.collect())
 }
 
 /// A line: number, controller, the controller's own number with the trigger, name.
@@ -91,6 +102,33 @@ impl Interrupt {
                 .is_ok_and(|path| glob_matches(&format!("/{}", pattern.replace('/', ":")), &path))
         };
         pattern.contains(['*', '?', '[']) && (matches(&self.name) || matches(self.own_name()))
+    }
+
+    /// The row that reads which CPUs may serve it.
+    pub fn look(&self) -> Row {
+        Row::new("interrupt-cpus", [self.name.as_str()])
+    }
+
+    /// The step that places it on CPUs, by its name: a way back that is taken after a boot finds it under another number.
+    /// `now` is what its file says.
+    pub fn placed(&self, now: &str, cpus: &str) -> Result<Step, Stop> {
+        let file = Read::text(&self.file("smp_affinity_list")?);
+        let look = Read::Ask(self.look());
+        let told = |cpus: &str| Seen::Output(Output::ok(format!("{cpus}\n")));
+        let call = |cpus: &str| Row::new("interrupt-place", [self.name.as_str(), cpus]);
+        let spoils = vec![
+            Spoil::Becomes(file.clone(), Seen::Value(cpus.to_owned())),
+            Spoil::Becomes(look.clone(), told(cpus)),
+        ];
+        let back = Act::Call { row: call(now), spoils: vec![Spoil::Read(file), Spoil::Read(look.clone())] };
+        let after = Match::Alike { shape: Shape::CpuList, value: cpus.to_owned() };
+        Ok(Step::call_seen(
+            Claim::new("irq", &self.name),
+            call(cpus),
+            spoils,
+            (look, told(now), after),
+            Back::Exactly(back),
+        ))
     }
 
     /// A file of the interrupt below /proc/irq.

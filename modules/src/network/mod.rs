@@ -1,7 +1,7 @@
 //! The network: what a card does by itself, its queues, its interrupts, bridges and taps.
 mod bridge_tap;
 pub(crate) mod card;
-mod features;
+pub(crate) mod features;
 pub(crate) mod interrupts;
 mod irq_affinity;
 mod nic_offload;

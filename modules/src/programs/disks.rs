@@ -20,6 +20,11 @@ pub(super) const READING: &[Program] = &[
         "what a device holds: a file system, LVM's label, a partition table",
     )),
     Program::new(
+        "pci-disk-openers",
+        &["sh", "-c", OPENERS, "openers"],
+        "processes that hold the disks of a PCI device open",
+    ),
+    Program::new(
         "mounted",
         &["findmnt", "--noheadings", "--raw", "--output", "SOURCE,FSTYPE,OPTIONS", "--mountpoint"],
         "what is mounted at a path",
@@ -40,6 +45,23 @@ pub(super) const READING: &[Program] = &[
         "the options that a mount has, one a line",
     ),
 ];
+
+/// Lists who holds the disks of a PCI device or their partitions open: DEVICE PROCESS NAME, one a line. The argument is
+/// its address; 4 where processes cannot be looked at. A disk of `nvme0n1` has partitions `nvme0n1p1`, one of `vda`
+/// `vda1`; `nvme0c1n1` is a path of `nvme0n1`.
+const OPENERS: &str = r#"d=/sys/bus/pci/devices/$1
+for b in "$d"/nvme/nvme*/nvme*n* "$d"/virtio*/block/*; do [ -e "$b" ] || continue
+b=$(echo "${b##*/}" | sed 's/c[0-9]*n/n/'); case $b in *[0-9]) p=p;; *) p=;; esac
+ls -ln /proc/[0-9]*/fd 2>/dev/null |
+  sed -n -E -e 's#^/proc/([0-9]+)/fd:$#P \1#p' -e "s#^.* -> (/dev/$b($p[0-9]+)?)\$#D \1#p" | {
+  n=
+  while read -r k v; do case $k in
+    P) n=$v s= ;;
+    D) [ -n "$s" ] || { s=1; read -r c 2>/dev/null <"/proc/$n/comm" || c=gone; echo "$v $n $c"; } ;;
+  esac; done
+  [ -n "$n" ]
+} || exit 4
+done"#;
 
 /// What is made on disks, and mounted.
 pub(super) const MUTATING: &[Program] = &[

@@ -1,15 +1,26 @@
 //! The texts of rows that look at guests and power them off and on.
 
-/// Lists a QEMU's arguments, the linker's variables and the mapped libraries. The argument is its number or the file
-/// that holds it.
+/// Lists a QEMU's arguments, the linker's variables, the mapped libraries, the KiB of huge pages that are mapped and
+/// the CPUs that its threads may run on. The argument is its number or the file that holds it. One that systemd has just
+/// forked is waited for: it is QEMU a moment later.
 pub(super) const PROCESS: &[&str] = &[
     "sh",
     "-c",
     r#"p=$1; case $p in */*) p=$(cat -- "$p" 2>/dev/null) || exit 3;; esac
 [ -n "$p" ] && [ -r "/proc/$p/cmdline" ] || exit 3
+i=0; while [ $i -lt 30 ] && e=$(readlink "/proc/$p/exe"); do
+  case ${e##*/} in systemd*) ;; *) ! grep -q '/libc[.-]' "/proc/$p/maps" || break ;; esac
+  i=$((i + 1)); sleep 0.1
+done
 tr '\000' '\n' < "/proc/$p/cmdline" | sed 's/^/arg /'
 tr '\000' '\n' < "/proc/$p/environ" 2>/dev/null | sed -n 's/^LD_/env LD_/p'
-sed -n 's,^[^/]* \(/.*\.so[^ ]*\).*,lib \1,p' "/proc/$p/maps" 2>/dev/null | sort -u"#,
+sed -n 's,^[^/]* \(/.*\.so[^ ]*\).*,lib \1,p' "/proc/$p/maps" 2>/dev/null | sort -u
+sed -n 's/^[A-Z][a-z]*_Hugetlb: *\([0-9]*\) kB$/huge \1/p' "/proc/$p/smaps_rollup" 2>/dev/null
+for t in "/proc/$p/task"/*; do
+  sed -n -e 's/^Name:[[:space:]]*//p' -e 's/^Cpus_allowed_list:[[:space:]]*//p' "$t/status" 2>/dev/null |
+    { read -r n; read -r c && echo "cpus ${t##*/} $c $n"; }
+done
+exit 0"#,
     "qemu-process",
 ];
 

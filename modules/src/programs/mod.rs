@@ -6,7 +6,9 @@ mod ceph_parts;
 mod ceph_script;
 mod disks;
 mod guests;
+mod interrupts;
 mod lvm;
+mod measuring;
 mod mutating;
 mod reading;
 pub mod rpc;
@@ -14,15 +16,24 @@ pub mod rpc;
 use crate::vocabulary::{HostPath, Row};
 
 /// The tables of read-only programs, field by field.
-pub const READING: &[&[Program]] =
-    &[reading::READING, ceph::READING, ceph_parts::READING, ceph_osds::READING, disks::READING, lvm::READING];
+pub const READING: &[&[Program]] = &[
+    reading::READING,
+    ceph::READING,
+    ceph_osds::READING,
+    ceph_parts::READING,
+    disks::READING,
+    interrupts::READING,
+    lvm::READING,
+    measuring::READING,
+];
 /// The tables of programs that change something, field by field.
 pub const MUTATING: &[&[Program]] = &[
     mutating::MUTATING,
     ceph::MUTATING,
-    ceph_parts::MUTATING,
     ceph_osds::MUTATING,
+    ceph_parts::MUTATING,
     disks::MUTATING,
+    interrupts::MUTATING,
     lvm::MUTATING,
 ];
 

@@ -11,7 +11,20 @@ to() { now; [ "$c" != "$1" ] || return 0; [ "$c" = none ] || echo "$a" >"$d/driv
 case $1 in none) echo >"$d/driver_override"; return;; *) echo "$1" >"$d/driver_override" || return 1;; esac
 i=0; while echo "$a" >/sys/bus/pci/drivers_probe; now; [ "$c" != "$1" ] && [ $i -lt 10 ]; do i=$((i+1)); sleep 0.5; done
 case $1 in vfio-pci|uio_pci_generic|igb_uio) ;; *) echo >"$d/driver_override";; esac; [ "$c" = "$1" ]; }
-a=$1; now; was=$c; to "$2" || { now; echo "$a is driven by $c, and $2 does not take it; it goes back to $was" >&2; to "$was"; exit 1; }"#;
+used() { for b in "$d"/nvme/nvme*/nvme*n* "$d"/virtio*/block/*; do [ -e "$b" ] || continue
+n=$(echo "${b##*/}" | sed 's/c[0-9]*n/n/'); case $n in *[0-9]) p=p;; *) p=;; esac; e="/dev/$n($p[0-9]+)?"
+for h in "$b"/holders/* "$b"/*/holders/* /sys/class/block/"$n"/holders/* /sys/class/block/"$n"/*/holders/*; do
+[ ! -e "$h" ] || { echo "$n is held by ${h##*/}"; return; }; done
+if grep -Eqs "^$e[[:space:]]" /proc/mounts /proc/swaps; then echo "$n is mounted or swapped to"; return; fi
+if ls -ln /proc/[0-9]*/fd 2>/dev/null | grep -Eq -e "-> $e\$"; then echo "a process holds $n open"; return; fi; done; }
+a=$1; now; was=$c; case $2 in "$c") ;; vfio-pci|uio_pci_generic|igb_uio) u=$(used)
+[ -z "$u" ] || { echo "$a: $u by now; it stays where it is" >&2; exit 1; };; esac
+to "$2" || { now; echo "$a is driven by $c, and $2 does not take it; it goes back to $was" >&2; to "$was"; exit 1; }"#;
+
+/// Where udev runs it reads its rules again, and what it has to do is waited for; it looks at its files by itself only
+/// every few seconds.
+const UDEV_SETTLED: &str =
+    "[ -S /run/udev/control ] || exit 0; udevadm control --reload && { udevadm settle --timeout=60 || :; }";
 
 /// Programs that change a host. Their look and their way back are the module's, which the contract suite proves.
 pub const MUTATING: &[Program] = &[
@@ -26,6 +39,11 @@ pub const MUTATING: &[Program] = &[
     Program::new("systemctl-daemon-reload", &["systemctl", "daemon-reload"], "systemd reads its units again"),
     Program::new("systemctl-daemon-reexec", &["systemctl", "daemon-reexec"], "systemd starts itself again"),
     Program::new("sysctl-load", &["sysctl", "-q", "-p"], "sets what a sysctl file says"),
+    Program::new(
+        "udev-settled",
+        &["sh", "-c", UDEV_SETTLED, "udev-settled"],
+        "lets udev read its rules again, and waits until it is done with its events",
+    ),
     Program::new("pci-bind", &["sh", "-c", PCI_BIND, "pci-bind"], "binds a PCI device to a driver"),
     Program::new("ethtool-set-features", &["ethtool", "-K"], "changes what a network card does by itself"),
     Program::new("ethtool-set-channels", &["ethtool", "-L"], "changes how many queues a network card has"),

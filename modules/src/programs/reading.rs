@@ -148,16 +148,6 @@ pub const READING: &[Program] = &[
     ),
     Program::new("ethtool-features", &["ethtool", "-k"], "what a network card does by itself"),
     Program::new("ethtool-channels", &["ethtool", "-l"], "how many queues a network card has, and may have"),
-    Program::new(
-        "interrupts",
-        &[
-            "awk",
-            "NR==1{n=NF} $1~/^[0-9]+:$/{s=$1; for(i=n+2;i<=NF;i++) s=s\" \"$i; print s}",
-            "/proc/interrupts",
-        ],
-        "numbers, kinds and names of interrupts, without their counts",
-    )
-    .of_live_files(&["/proc/interrupts"]),
     Program::new("tuned-adm-active", &["tuned-adm", "active"], "TuneD's active profile"),
     Program::new("ip-route", &["ip", "-json", "route", "show"], "routes"),
     Program::new("ip6-route", &["ip", "-6", "-json", "route", "show"], "IPv6 routes"),
@@ -236,7 +226,11 @@ pub const READING: &[Program] = &[
         &["timeout", "-k", "5", "30", "virsh", "-q", "dumpxml", "--inactive", "--security-info", "--domain"],
         "what a domain is started with next",
     ),
-    Program::new("qemu-process", PROCESS, "arguments, linker variables and libraries of a running QEMU"),
+    Program::new(
+        "qemu-process",
+        PROCESS,
+        "arguments, linker variables, libraries, huge pages and CPUs of a running QEMU",
+    ),
     Program::new("probe", &[], "a command that its author declared a read"),
     Program::new("probe-script", SCRIPT, "a script that its author declared a read"),
     Program::new("probe-shell", &["sh", "-c"], "shell text that its author declared a read"),

@@ -5,6 +5,8 @@ use crate::vocabulary::{Act, Back, Claim, HostPath, Match, Output, Read, Row, Se
 /// Units whose start or stop writes the kernel's own values.
 const TUNERS: [&str; 6] =
     ["tuned", "irqbalance", "systemd-sysctl", "systemd-modules-load", "systemd-tmpfiles", "systemd-udev"];
+/// Units without which libvirt does not answer.
+const LIBVIRT: [&str; 2] = ["libvirtd", "virtqemud"];
 
 /// `systemctl daemon-reload`: an act without a state of its own.
 pub(crate) fn daemon_reload() -> Step {
@@ -39,6 +41,11 @@ fn spoils(unit: &Unit) -> Vec<Spoil> {
     if TUNERS.iter().any(|tuner| unit.name.starts_with(tuner)) {
         spoils.push(Spoil::Below(proc_and_sys("/proc")));
         spoils.push(Spoil::Below(proc_and_sys("/sys")));
+    }
+    if LIBVIRT.iter().any(|daemon| unit.name.starts_with(daemon)) {
+        for name in ["virsh-list", "virsh-list-active", "virsh-version"] {
+            spoils.push(Spoil::Answers(name.to_owned()));
+        }
     }
     spoils
 }

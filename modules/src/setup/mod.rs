@@ -7,6 +7,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod topology;
+mod tuning;
 
 pub use table::{FACTS, Fact, fact_reads, fact_value};
 
@@ -23,6 +24,10 @@ use serde_json::{Map, json};
 /// A playbook needs no such task: an expression that names a fact lets it be read. With `filter` the facts whose names
 /// match are the result's `ansible_facts` (without the prefix `ansible_`); without it nothing is read and the result is
 /// empty. Sizes ending in `_mb` are MiB, those of mounts are bytes.
+///
+/// Beside Ansible's there are typed facts of the machine: `ansible_cpu_topology`, `ansible_nic_queues`,
+/// `ansible_pci_devices`, `ansible_block_devices`, `ansible_huge_pages`, `ansible_boot_line`, `ansible_ceph_daemons`,
+/// `ansible_libvirt_domains`; `tunerun doc facts` lists all.
 ///
 /// Errors: a fact that cannot be told without Python on the host, or that nobody here knows, is refused by name.
 /// Sources: /etc/os-release, /proc, /sys, ip(8), lsblk(8), findmnt(8), and Ansible's documentation of its facts.

@@ -7,7 +7,7 @@ fn row(name: &str) -> Row {
     Row::new(name, Vec::<String>::new())
 }
 
-fn asked(facts: &Facts, name: &str, key: &str) -> Result<Vec<Json>, Stop> {
+pub(super) fn asked(facts: &Facts, name: &str, key: &str) -> Result<Vec<Json>, Stop> {
     let output = facts.output(&row(name))?;
     if output.status == 127 {
         return Err(
@@ -28,12 +28,12 @@ pub(super) fn device_reads(_: &Facts) -> Vec<Read> {
 }
 
 /// A truth value, which older versions of lsblk write as text.
-fn flag(value: &Json) -> &'static str {
+pub(super) fn flag(value: &Json) -> &'static str {
     if *value == json!(true) || *value == json!("1") { "1" } else { "0" }
 }
 
 /// A number, which older versions of lsblk write as text.
-fn number(value: &Json) -> u64 {
+pub(super) fn number(value: &Json) -> u64 {
     value.as_u64().or_else(|| value.as_str()?.parse().ok()).unwrap_or(0)
 }
 

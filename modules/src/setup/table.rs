@@ -1,5 +1,5 @@
 //! The visible table of facts: name, what is read, and what it means.
-use super::{computer, distribution, network, storage, topology, unknown};
+use super::{computer, distribution, network, storage, topology, tuning, unknown};
 use crate::vocabulary::{Facts, Read, Stop};
 use serde_json::Value as Json;
 
@@ -12,6 +12,8 @@ pub struct Fact {
     pub reads: fn(&Facts) -> Vec<Read>,
     /// Its value.
     pub value: fn(&Facts) -> Result<Json, Stop>,
+    /// What it is, where it is not Ansible's; empty where it is.
+    pub about: &'static str,
     refused: bool,
 }
 
@@ -21,11 +23,22 @@ impl Fact {
         reads: fn(&Facts) -> Vec<Read>,
         value: fn(&Facts) -> Result<Json, Stop>,
     ) -> Self {
-        Self { name, reads, value, refused: false }
+        Self { name, reads, value, about: "", refused: false }
     }
 
     const fn refused(name: &'static str, value: fn(&Facts) -> Result<Json, Stop>) -> Self {
-        Self { name, reads: |_| Vec::new(), value, refused: true }
+        Self { name, reads: |_| Vec::new(), value, about: "", refused: true }
+    }
+
+    /// A fact that Ansible does not have.
+    const fn own(mut self, about: &'static str) -> Self {
+        self.about = about;
+        self
+    }
+
+    /// Whether nothing can be said of it here.
+    pub fn is_refused(&self) -> bool {
+        self.refused
     }
 
     /// Whether a pattern may ask for it.
@@ -49,8 +62,15 @@ pub const FACTS: &[Fact] = &[
     Fact::new("all_ipv4_addresses", network::reads, network::all_ipv4),
     Fact::new("all_ipv6_addresses", network::reads, network::all_ipv6),
     Fact::new("architecture", computer::machine_reads, computer::machine),
+    Fact::new("block_devices", tuning::block_reads, tuning::blocks)
+        .own("every block device by kernel name: bytes, type, signature, mounts, holders, model, serial"),
+    Fact::new("boot_line", tuning::line_reads, tuning::line)
+        .own("arguments of the running kernel, and those declared for the next boot, each with file, line and variable"),
+    Fact::new("ceph_daemons", tuning::daemon_reads, tuning::daemons)
+        .own("daemons of Ceph by kind and name: whether they run"),
     Fact::new("cmdline", computer::cmdline_reads, computer::cmdline),
-    Fact::new("cpu_topology", topology::cpu_reads, topology::cpus),
+    Fact::new("cpu_topology", topology::cpu_reads, topology::cpus)
+        .own("CPUs that run: online, by NUMA node, by shared third-level cache, by core; whether cores have threads"),
     Fact::new("date_time", computer::date_reads, computer::date),
     Fact::new("default_ipv4", network::reads, network::default_ipv4),
     Fact::new("default_ipv6", network::reads, network::default_ipv6),
@@ -63,18 +83,24 @@ pub const FACTS: &[Fact] = &[
     Fact::new("env", computer::env_reads, computer::env),
     Fact::new("fqdn", computer::fqdn_reads, computer::fqdn),
     Fact::new("hostname", computer::name_reads, computer::hostname),
+    Fact::new("huge_pages", tuning::page_reads, tuning::pages)
+        .own("huge pages by size: how many, free ones, and both by NUMA node"),
     Fact::new("interfaces", network::interface_reads, network::interfaces),
     Fact::new("kernel", computer::name_reads, computer::kernel),
     Fact::new("kernel_version", computer::name_reads, computer::kernel_version),
+    Fact::new("libvirt_domains", tuning::domain_reads, tuning::domains)
+        .own("persistent domains of libvirt by name: uuid, and whether they run"),
     Fact::refused("lvm", volumes),
     Fact::new("machine", computer::machine_reads, computer::machine),
     Fact::new("memfree_mb", computer::memory_reads, |facts| computer::memory(facts, "MemFree:")),
     Fact::new("memtotal_mb", computer::memory_reads, |facts| computer::memory(facts, "MemTotal:")),
     Fact::new("mounts", storage::mount_reads, storage::mounts),
-    Fact::new("nic_queues", topology::card_reads, topology::cards),
+    Fact::new("nic_queues", topology::card_reads, topology::cards)
+        .own("cards by name: queues that receive and send, NUMA node, PCI address, interrupts by name"),
     Fact::new("nodename", computer::name_reads, computer::nodename),
     Fact::new("os_family", distribution::reads, |facts| distribution::of(facts, "family")),
-    Fact::new("pci_devices", topology::pci_reads, topology::pci),
+    Fact::new("pci_devices", topology::pci_reads, topology::pci)
+        .own("PCI devices by address: vendor, device, class, NUMA node, driver"),
     Fact::new("pkg_mgr", distribution::manager_reads, distribution::manager),
     Fact::new("proc_cmdline", computer::cmdline_reads, computer::proc_cmdline),
     Fact::new("processor", computer::cpu_reads, |facts| computer::cpu(facts, "list")),

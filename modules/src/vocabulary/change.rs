@@ -147,13 +147,15 @@ pub enum RiskName {
     NoGuard,
     /// A new kernel line cannot be tried once before it becomes the default.
     NoTryBoot,
+    /// More memory is promised than the host has.
+    Memory,
     /// There is no way back.
     Irreversible,
 }
 
 impl RiskName {
     /// All of them, in the order of the documentation.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Security,
         Self::DataLoss,
         Self::CannotConverge,
@@ -161,6 +163,7 @@ impl RiskName {
         Self::BlastRadiusCluster,
         Self::NoGuard,
         Self::NoTryBoot,
+        Self::Memory,
         Self::Irreversible,
     ];
 
@@ -174,6 +177,7 @@ impl RiskName {
             Self::BlastRadiusCluster => "blast_radius_cluster",
             Self::NoGuard => "no_guard",
             Self::NoTryBoot => "no_try_boot",
+            Self::Memory => "memory",
             Self::Irreversible => "irreversible",
         }
     }
@@ -190,6 +194,9 @@ impl RiskName {
             Self::BlastRadiusCluster => "the change reaches every daemon of a cluster at once",
             Self::NoGuard => "nothing watches the clients' health while the change or the load runs",
             Self::NoTryBoot => "a new kernel line becomes the default without one trial boot",
+            Self::Memory => {
+                "huge pages, OSDs, guests and a reserve together may want more memory than the host has"
+            }
             Self::Irreversible => "there is no way back from the change",
         }
     }

@@ -1,7 +1,7 @@
 //! What was seen of a target, and what the steps planned so far will make of it.
 use super::image::Image;
 use super::path::HostPath;
-use super::prediction::{Touch, coupled, glob_matches, touch};
+use super::prediction::{Touch, brings_programs, coupled, glob_matches, lacks_program, touch};
 use super::read::{Read, Want};
 use super::row::Row;
 use super::seen::{Kind, Node, Output, Seen};
@@ -147,7 +147,20 @@ impl Facts {
                 }
             }
         }
-        self.seen(read).map_or(Look::Unread, |seen| Look::Seen(seen.clone()))
+        let Some(seen) = self.seen(read) else { return Look::Unread };
+        match self.brings_program(read, seen, steps) {
+            Some(task) => Look::Late(task),
+            None => Look::Seen(seen.clone()),
+        }
+    }
+
+    /// The newest of the first planned steps that may bring the program that was asked in vain.
+    fn brings_program(&self, read: &Read, seen: &Seen, steps: usize) -> Option<TaskId> {
+        if !lacks_program(read, seen) {
+            return None;
+        }
+        let planned: Vec<&(TaskId, Step)> = self.planned().take(steps).collect();
+        planned.into_iter().rev().find(|(_, step)| brings_programs(&step.act)).map(|(task, _)| *task)
     }
 
     /// What was read on the host itself, whatever is planned. A fuller read answers a lesser one.

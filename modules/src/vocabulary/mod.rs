@@ -28,7 +28,7 @@ pub use image::{Content, Image, Meta, Owner};
 pub use path::HostPath;
 pub(crate) use prediction::coupled;
 pub(crate) use prediction::listed_folder;
-pub use prediction::{glob_matches, touches};
+pub use prediction::{glob_matches, outdates, touches};
 pub use read::{Read, TEXT_LIMIT, Want};
 pub use row::Row;
 pub use seen::{Body, Kind, Node, Output, Seen};

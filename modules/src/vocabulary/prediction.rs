@@ -12,6 +12,10 @@ use crate::programs;
 const NEW_FILE: u32 = 0o644;
 /// The same for a folder.
 const NEW_DIR: u32 = 0o755;
+/// Where programs are installed.
+const PROGRAMS: &str = "/usr";
+/// The status of a program that is not there.
+const NOT_FOUND: i32 = 127;
 
 /// A function from what would be seen before the step to what is seen after it; none where that is late.
 pub(super) type Changes<'a> = Box<dyn FnOnce(Seen) -> Option<Seen> + 'a>;
@@ -60,6 +64,22 @@ pub fn touches(act: &Act, read: &Read) -> bool {
             _ => false,
         },
     }
+}
+
+/// Whether an act may change an answer that was seen: as [`touches`], and by bringing a program that was not found.
+pub fn outdates(act: &Act, read: &Read, seen: &Seen) -> bool {
+    touches(act, read) || (lacks_program(read, seen) && brings_programs(act))
+}
+
+/// Whether an answer says that its program is not there.
+pub(super) fn lacks_program(read: &Read, seen: &Seen) -> bool {
+    matches!((read, seen), (Read::Ask(_), Seen::Output(output)) if output.status == NOT_FOUND)
+}
+
+/// Whether programs may come by an act, such as those of a package.
+pub(super) fn brings_programs(act: &Act) -> bool {
+    let brings = |spoil: &Spoil| matches!(spoil, Spoil::Missing(folder) if folder.as_str() == PROGRAMS);
+    matches!(act, Act::Call { spoils, .. } if spoils.iter().any(brings))
 }
 
 fn put_touches(path: &HostPath, image: &Image, read: &Read) -> bool {

@@ -67,7 +67,8 @@ pub enum Spoil {
     /// Every answer over a socket: who serves it may be another one.
     Rpc,
     /// What is not there yet at or below a path, such as files that an unpacked package may bring. What is there
-    /// stays known, and so do names that hold `tunerun`: nobody else makes those.
+    /// stays known, and so do names that hold `tunerun`: nobody else makes those. Below /usr programs may come: the
+    /// answer of one that was not found is not known any more.
     Missing(HostPath),
     /// Everything.
     All,

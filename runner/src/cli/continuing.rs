@@ -122,29 +122,8 @@ pub fn go_on(resume: Resume, reopened: Arc<Reopened>) -> Exit {
     }
     let extra = match given_again(&asked.extra, &resume.hosts.extra) {
         Ok(extra) => extra,
-        Err(missing) => {
-            let words: Vec<String> = missing.iter().map(|name| format!("-e {name}=…")).collect();
-            term::wrong(
-                format!(
-                    "the run was given {}, whose values are not recorded: they may be secret",
-                    words.join(" ")
-                ),
-                Some(&format!(
-                    "say them again: tunerun resume {} {}",
-                    reopened.journal.run(),
-                    words.join(" ")
-                )),
-            );
-            return Exit::Wrong;
-        }
+        Err(missing) => return unrecorded(reopened.journal.run(), &missing),
     };
-    let continuation = Continuation {
-        journal: reopened.journal.clone(),
-        made_from: earlier.made_from,
-        changed_ok: resume.changed_ok,
-        command: reopened.command.clone(),
-    };
-    let over = vec![reopened.journal.run().to_owned()];
     if let Some(dir) = &reopened.dir
         && let Err(why) = std::env::set_current_dir(dir)
     {
@@ -154,6 +133,24 @@ pub fn go_on(resume: Resume, reopened: Arc<Reopened>) -> Exit {
         );
         return Exit::Wrong;
     }
+    again(resume, reopened, *asked, extra, earlier.made_from)
+}
+
+/// Plays what the run was asked, as its continuation.
+fn again(
+    resume: Resume,
+    reopened: Arc<Reopened>,
+    asked: Invocation,
+    extra: Vec<String>,
+    made_from: Vec<(String, String)>,
+) -> Exit {
+    let continuation = Continuation {
+        journal: reopened.journal.clone(),
+        made_from,
+        changed_ok: resume.changed_ok,
+        command: reopened.command.clone(),
+    };
+    let over = vec![reopened.journal.run().to_owned()];
     let inventory =
         if resume.hosts.inventory.is_empty() { reopened.inventories.clone() } else { resume.hosts.inventory };
     // Its sessions hold the hosts' locks.
@@ -186,6 +183,17 @@ pub fn go_on(resume: Resume, reopened: Arc<Reopened>) -> Exit {
         ..Play::default()
     };
     play.run()
+}
+
+/// Refuses to go on without values that the run was given.
+fn unrecorded(run: &str, missing: &[String]) -> Exit {
+    let words: Vec<String> = missing.iter().map(|name| format!("-e {name}=…")).collect();
+    let words = words.join(" ");
+    term::wrong(
+        format!("the run was given {words}, whose values are not recorded: they may be secret"),
+        Some(&format!("say them again: tunerun resume {run} {words}")),
+    );
+    Exit::Wrong
 }
 
 /// What the run was given by `-e`, in its order: files by their names, values as they are said again now. What is said

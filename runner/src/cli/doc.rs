@@ -17,14 +17,15 @@ use tunerun::report::manual;
   tunerun doc risks          names that accept_risk takes
   tunerun doc ansible        what differs from Ansible")]
 pub struct Doc {
-    /// A module, or: ansible, exit, reference, risks, vars, words
+    /// A module, or: ansible, exit, facts, reference, risks, vars, words
     pub name: Option<String>,
 }
 
 /// The topics, each with what it is about.
-const TOPICS: [(&str, &str); 6] = [
+const TOPICS: [(&str, &str); 7] = [
     ("ansible", "what differs from Ansible"),
     ("exit", "exit codes"),
+    ("facts", "what expressions may ask of a host by ansible_NAME"),
     ("reference", "all modules at length, as Markdown"),
     ("risks", "risks that accept_risk can name"),
     ("vars", "which value of a variable wins"),
@@ -38,6 +39,7 @@ impl Doc {
             None => index(),
             Some("ansible") => include_str!("../report/pages/ansible.txt").to_owned(),
             Some("exit") => Exit::TABLE.to_owned(),
+            Some("facts") => facts(),
             Some("reference") => tunerun::report::reference::reference(),
             Some("risks") => risks(),
             Some("vars") => include_str!("../report/pages/vars.txt").to_owned(),
@@ -58,6 +60,22 @@ fn index() -> String {
     for (name, about) in TOPICS {
         let _ = writeln!(out, "{name:9}  {about}");
     }
+    out
+}
+
+fn facts() -> String {
+    let (own, ansible): (Vec<&modules::Fact>, Vec<&modules::Fact>) =
+        modules::FACTS.iter().partition(|fact| !fact.about.is_empty());
+    let mut out = "Facts of a host, read only where an expression or `setup` names them.\n\n".to_owned();
+    for fact in own {
+        let _ = writeln!(out, "  ansible_{:17} {}", fact.name, fact.about);
+    }
+    out.push_str("\nAs in Ansible:\n");
+    let names: Vec<&str> = ansible.iter().filter(|fact| !fact.is_refused()).map(|fact| fact.name).collect();
+    for some in names.chunks(5) {
+        let _ = writeln!(out, "  {}", some.join(", "));
+    }
+    out.push_str("\nA network card's own facts are named after it: ansible_eth0.\n");
     out
 }
 

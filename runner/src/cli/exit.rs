@@ -61,7 +61,7 @@ Exit codes:
   11  a regression was found and stands
   12  not decided: the gate, or verify, could not tell
   13  staged: written, and felt only after what is owed; evidence: something is not live yet
-  14  a gate is refused in the plan
+  14  a gate is refused in the plan; today all are: nothing is changed
   15  another run holds a host, or left it open
   16  declined: a person said no, or nobody could be asked
   17  lost: a host was booted and did not come back";

@@ -1,7 +1,9 @@
 //! The command line: one file a subcommand.
 mod apply;
 mod booting;
+mod capture;
 mod continuing;
+mod diagnose;
 mod doc;
 mod evidence;
 mod exit;
@@ -50,6 +52,10 @@ enum Command {
     Verify(verify::Verify),
     /// Tell whether what a playbook asks for is felt, and by what proof; change nothing
     Evidence(evidence::Evidence),
+    /// Tell what hosts spend their time on, and which tunings answer that; change nothing
+    Diagnose(diagnose::Diagnose),
+    /// Write the present state of hosts as a playbook; change nothing
+    Capture(capture::Capture),
     /// Run one module on some hosts, without a playbook
     Run(run::Run),
     /// Take back what a run changed
@@ -95,6 +101,8 @@ pub fn main() -> ExitCode {
         Command::Apply(apply) => apply.run(),
         Command::Verify(verify) => verify.run(),
         Command::Evidence(evidence) => evidence.run(),
+        Command::Diagnose(diagnose) => diagnose.run(),
+        Command::Capture(capture) => capture.run(),
         Command::Run(run) => run.run(),
         Command::Undo(undo) => undo.run(),
         Command::Resume(resume) => resume.run(),

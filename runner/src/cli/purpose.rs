@@ -4,7 +4,7 @@ use super::exit::Exit;
 use super::options::typed;
 use super::play::Play;
 use super::term;
-use super::{apply, evidence, plan, run, verify};
+use super::{apply, capture, diagnose, evidence, plan, run, verify};
 use std::sync::Arc;
 use tunerun::engine::run::{HostError, HostRun, Review};
 use tunerun::engine::walk::{Scene, Walked};
@@ -25,6 +25,10 @@ pub enum Purpose {
     Verify,
     /// What its tasks prove is told.
     Evidence,
+    /// What hosts spend their time on is told.
+    Diagnose(diagnose::Asked),
+    /// How hosts are is written down.
+    Capture(diagnose::Asked),
     /// It was reviewed before, and must be the same.
     Apply(Arc<Saved>, String),
     /// It goes on with a run that was cut off.
@@ -89,6 +93,8 @@ impl Play {
             Purpose::Save(saving) => Err(plan::shown(self, saving, &planned, unreachable, made_from)),
             Purpose::Verify => Err(verify::told(&planned, unreachable)),
             Purpose::Evidence => Err(evidence::told(&planned, unreachable)),
+            Purpose::Diagnose(asked) => Err(diagnose::told(asked, &planned, unreachable)),
+            Purpose::Capture(asked) => Err(capture::told(asked, &planned, unreachable)),
             Purpose::Apply(saved, _) => apply::judged(self, scene, saved, planned, unreachable, made_from),
         }
     }

@@ -15,7 +15,7 @@ use tunerun::engine::walk::{Walked, What};
 use tunerun::playbook::{Files, Loader};
 
 /// What the playbook in memory is called.
-const NAME: &str = tunerun::report::diagnostic::COMMAND_LINE;
+pub(super) const NAME: &str = tunerun::report::diagnostic::COMMAND_LINE;
 
 /// Runs one module on the hosts of a pattern: planned, shown, asked, applied, proven and undone as a playbook is.
 ///
@@ -90,6 +90,13 @@ impl Files for Overlay {
     }
 }
 
+/// A loader of a playbook that is not on the disk, by [`NAME`].
+pub(super) fn loader_of_text(text: String) -> Loader<'static> {
+    // It lives as long as the program: loaders hold on to where files come from.
+    let files: &'static Overlay = Box::leak(Box::new(Overlay { text }));
+    gather::loader_of(files)
+}
+
 impl Run {
     /// Runs it.
     pub fn run(self) -> Exit {
@@ -97,9 +104,7 @@ impl Run {
             Ok(text) => text,
             Err(exit) => return exit,
         };
-        // It lives as long as the program: loaders hold on to where files come from.
-        let files: &'static Overlay = Box::leak(Box::new(Overlay { text }));
-        let loader: Loader<'static> = gather::loader_of(files);
+        let loader = loader_of_text(text);
         let mut line = vec!["tunerun run".to_owned(), typed(&self.pattern)];
         line.extend(self.r#become.then(|| "-b".to_owned()));
         line.extend(self.words.iter().map(|word| typed(word)));
@@ -175,8 +180,18 @@ impl Run {
 }
 
 /// Modules whose answer is what they are run for.
-const READERS: [&str; 8] =
-    ["stat", "slurp", "find", "setup", "package_facts", "service_facts", "ping", "getent"];
+const READERS: [&str; 10] = [
+    "capture",
+    "diagnose",
+    "stat",
+    "slurp",
+    "find",
+    "setup",
+    "package_facts",
+    "service_facts",
+    "ping",
+    "getent",
+];
 
 /// The answers of hosts on which nothing is to be changed; none where something is.
 pub fn answers(planned: &[(HostRun, Walked)]) -> Option<String> {

@@ -110,104 +110,103 @@ fn standing(journaled: &Journaled) -> String {
 fn text(journaled: &Journaled) -> String {
     let mut out = String::new();
     for entry in &journaled.entries {
-        let at = &entry.at;
-        match &entry.record {
-            Record::Began { run, version, by, made_from, continues, .. } => {
-                let _ = writeln!(out, "run {run}: {}", command(journaled));
-                let _ = writeln!(out, "{at} began, by {by}, tunerun {version}");
-                if let Some(earlier) = continues {
-                    let _ = writeln!(out, "  goes on with run {earlier}");
-                }
-                for (name, digest) in made_from {
-                    let _ = writeln!(out, "  made from {name} ({})", &digest[..12.min(digest.len())]);
-                }
-            }
-            Record::Host { host, address, user, .. } => {
-                let _ = writeln!(out, "{at} {host} is {address}, acting as {user}");
-            }
-            Record::Prepared { batch, tasks } => {
-                let what = if batch.undo { "way back prepared" } else { "prepared" };
-                let _ = writeln!(
-                    out,
-                    "{at} {} batch {} {what}: {}{}",
-                    batch.host,
-                    batch.number,
-                    counted(batch.steps.len(), "step"),
-                    batch.cluster.as_ref().map(|fsid| format!(" on cluster {fsid}")).unwrap_or_default()
-                );
-                for (_, title) in tasks {
-                    let _ = writeln!(out, "    {title}");
-                }
-            }
-            Record::Done { host, batch, report } => {
-                let done = report.acts.iter().flatten().filter(|act| act.output.status == 0).count();
-                let _ = writeln!(
-                    out,
-                    "{at} {host} batch {batch} answered: {done} of {} acts done",
-                    report.acts.len()
-                );
-                for words in [&report.stale, &report.unstaged, &report.locked].into_iter().flatten() {
-                    let _ = writeln!(out, "    nothing written: {words}");
-                }
-                if let Some(words) = &report.fell_back {
-                    let _ = writeln!(out, "    {words}");
-                }
-            }
-            Record::Lost { host, batch, why } => {
-                let _ = writeln!(out, "{at} {host} batch {batch} lost: {why}");
-            }
-            Record::DeadMan { host, batch, came } => {
-                let words = match came {
-                    DeadManCame::Confirmed => "confirmed over a new connection",
-                    DeadManCame::TookBack => "cut the link, and the host took it back by itself",
-                    DeadManCame::TookBackInPart => "cut the link, and the host took it back in part",
-                    DeadManCame::Unknown => "may have cut the link: the host was not reached again",
-                };
-                let _ = writeln!(out, "{at} {host} batch {batch} {words}");
-            }
-            Record::Owed { host, activation } => {
-                let _ =
-                    writeln!(out, "{at} {host} owes: {}", tunerun::engine::run::activation_words(activation));
-            }
-            Record::Activated { host, activation, .. } => {
-                let _ =
-                    writeln!(out, "{at} {host} did: {}", tunerun::engine::run::activation_words(activation));
-            }
-            Record::HostEnded { host, end, tally, .. } => {
-                let cost = tally
-                    .as_ref()
-                    .map(|tally| format!(" ({})", counted(tally.round_trips as usize, "round trip")))
-                    .unwrap_or_default();
-                let _ = writeln!(out, "{at} {host}: {}{cost}", end_of(*end));
-            }
-            Record::Decided { what, by } => {
-                let _ = writeln!(out, "{at} decided by {by}: {what}");
-            }
-            Record::Ended { exit } => {
-                let _ = writeln!(out, "{at} ended with {exit}");
-            }
-            Record::Undo { undone, conflicts, ended } => {
-                let words = match (ended, undone.is_empty()) {
-                    (false, _) => "began".to_owned(),
-                    (true, true) if conflicts.is_empty() => "ended: there was nothing to undo".to_owned(),
-                    (true, true) => "ended: no host is wholly back".to_owned(),
-                    (true, false) => format!("ended: back as before on {}", undone.join(", ")),
-                };
-                let _ = writeln!(out, "{at} undo {words}");
-                for words in conflicts {
-                    let _ = writeln!(out, "    left: {words}");
-                }
-            }
-            Record::Closed { hosts } => {
-                let _ = writeln!(out, "{at} closed on {}", hosts.join(", "));
-            }
-            Record::Blob { .. } => {}
+        if let Record::Began { run, .. } = &entry.record {
+            let _ = writeln!(out, "run {run}: {}", command(journaled));
+        }
+        if let Some(line) = line(&entry.record) {
+            let _ = writeln!(out, "{} {line}", entry.at);
+        }
+        for more in below(&entry.record) {
+            let _ = writeln!(out, "{more}");
         }
     }
     if journaled.torn > 0 {
         let _ = writeln!(out, "the last {} bytes are a torn record: it was never acted on", journaled.torn);
     }
     out
+}
+
+/// What a record says, in a line.
+fn line(record: &Record) -> Option<String> {
+    Some(match record {
+        Record::Began { version, by, .. } => format!("began, by {by}, tunerun {version}"),
+        Record::Host { host, address, user, .. } => format!("{host} is {address}, acting as {user}"),
+        Record::Prepared { batch, .. } => format!(
+            "{} batch {} {}: {}{}",
+            batch.host,
+            batch.number,
+            if batch.undo { "way back prepared" } else { "prepared" },
+            counted(batch.steps.len(), "step"),
+            batch.cluster.as_ref().map(|fsid| format!(" on cluster {fsid}")).unwrap_or_default()
+        ),
+        Record::Done { host, batch, report } => {
+            let done = report.acts.iter().flatten().filter(|act| act.output.status == 0).count();
+            format!("{host} batch {batch} answered: {done} of {} acts done", report.acts.len())
+        }
+        Record::Lost { host, batch, why } => format!("{host} batch {batch} lost: {why}"),
+        Record::DeadMan { host, batch, came } => format!("{host} batch {batch} {}", dead_man_words(*came)),
+        Record::Owed { host, activation } => {
+            format!("{host} owes: {}", tunerun::engine::run::activation_words(activation))
+        }
+        Record::Activated { host, activation, .. } => {
+            format!("{host} did: {}", tunerun::engine::run::activation_words(activation))
+        }
+        Record::HostEnded { host, end, tally, .. } => {
+            let cost = tally
+                .as_ref()
+                .map(|tally| format!(" ({})", counted(tally.round_trips as usize, "round trip")))
+                .unwrap_or_default();
+            format!("{host}: {}{cost}", end_of(*end))
+        }
+        Record::Decided { what, by } => format!("decided by {by}: {what}"),
+        Record::Ended { exit } => format!("ended with {exit}"),
+        Record::Undo { undone, conflicts, ended } => {
+            format!("undo {}", undo_words(undone, conflicts, *ended))
+        }
+        Record::Closed { hosts } => format!("closed on {}", hosts.join(", ")),
+        Record::Blob { .. } => return None,
+    })
+}
+
+/// What is said below a record's line.
+fn below(record: &Record) -> Vec<String> {
+    match record {
+        Record::Began { made_from, continues, .. } => {
+            let earlier = continues.iter().map(|earlier| format!("  goes on with run {earlier}"));
+            let from = made_from
+                .iter()
+                .map(|(name, digest)| format!("  made from {name} ({})", &digest[..12.min(digest.len())]));
+            earlier.chain(from).collect()
+        }
+        Record::Prepared { tasks, .. } => tasks.iter().map(|(_, title)| format!("    {title}")).collect(),
+        Record::Done { report, .. } => {
+            let unwritten = [&report.stale, &report.unstaged, &report.locked].into_iter().flatten();
+            let unwritten = unwritten.map(|words| format!("    nothing written: {words}"));
+            unwritten.chain(report.fell_back.iter().map(|words| format!("    {words}"))).collect()
+        }
+        Record::Undo { conflicts, .. } => {
+            conflicts.iter().map(|words| format!("    left: {words}")).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn dead_man_words(came: DeadManCame) -> &'static str {
+    match came {
+        DeadManCame::Confirmed => "confirmed over a new connection",
+        DeadManCame::TookBack => "cut the link, and the host took it back by itself",
+        DeadManCame::TookBackInPart => "cut the link, and the host took it back in part",
+        DeadManCame::Unknown => "may have cut the link: the host was not reached again",
+    }
+}
+
+fn undo_words(undone: &[String], conflicts: &[String], ended: bool) -> String {
+    match (ended, undone.is_empty()) {
+        (false, _) => "began".to_owned(),
+        (true, true) if conflicts.is_empty() => "ended: there was nothing to undo".to_owned(),
+        (true, true) => "ended: no host is wholly back".to_owned(),
+        (true, false) => format!("ended: back as before on {}", undone.join(", ")),
+    }
 }
 
 fn counted(count: usize, word: &str) -> String {

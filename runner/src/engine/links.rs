@@ -40,7 +40,13 @@ impl Unreachable {
 }
 
 /// The place of one host's connection: held while it is made, so that nobody makes a second one.
-type Slot = Arc<Mutex<Option<Arc<Connection>>>>;
+type Slot = Arc<Mutex<Option<Open>>>;
+
+/// A connection that stands, and the user that logged in, where that is known before the host is asked.
+struct Open {
+    connection: Arc<Connection>,
+    login: Option<String>,
+}
 
 /// The connections of a run.
 pub struct Links {
@@ -98,13 +104,12 @@ impl Links {
         let vars = self.variables(scene, &target.host);
         let slot = Arc::clone(self.open.lock().await.entry(target.host.clone()).or_default());
         let mut slot = slot.lock().await;
-        let connection = match slot.as_ref().filter(|connection| connection.is_open()) {
-            Some(connection) => Arc::clone(connection),
-            None => {
-                let connection = Arc::new(self.connect(&target.host, &vars).await?);
-                *slot = Some(Arc::clone(&connection));
-                connection
-            }
+        if !slot.as_ref().is_some_and(|open| open.connection.is_open()) {
+            *slot = None;
+        }
+        let open = match &mut *slot {
+            Some(open) => open,
+            closed => closed.insert(self.connect(&target.host, &vars).await?),
         };
         let state = vars
             .get("tunerun_state_dir")
@@ -113,18 +118,24 @@ impl Links {
             .transpose()
             .map_err(|why| Unreachable::Variables(vec![Diagnostic::error(why, None)]))?;
         Ok(Carrier::Shell {
-            connection,
-            who: target.user.identity(self.password(&target.user, &vars)),
+            connection: Arc::clone(&open.connection),
+            who: target.user.identity(self.password(&target.user, &vars), open.login.as_deref()),
             state,
         })
     }
 
-    async fn connect(&self, host: &str, vars: &Map<String, Json>) -> Result<Connection, Unreachable> {
+    async fn connect(&self, host: &str, vars: &Map<String, Json>) -> Result<Open, Unreachable> {
         let endpoint: Endpoint = match vars.get("ansible_connection").and_then(Json::as_str) {
             Some("lab") => self.in_lab(host, vars)?,
             _ => from_vars(host, vars, &self.defaults).map_err(Unreachable::Variables)?,
         };
-        Connection::open(&endpoint, Arc::clone(&self.secrets)).await.map_err(Unreachable::Link)
+        let login = match &endpoint.way {
+            Way::Ssh(way) => Some(way.user.clone()),
+            Way::Local => nix::unistd::geteuid().is_root().then(|| "root".to_owned()),
+        };
+        let connection =
+            Connection::open(&endpoint, Arc::clone(&self.secrets)).await.map_err(Unreachable::Link)?;
+        Ok(Open { connection: Arc::new(connection), login })
     }
 
     /// A host of the lab is reached by a socket that is made inside the lab's network, with the lab's own keys.
@@ -211,7 +222,7 @@ impl Links {
     /// What was counted on the connection of a host.
     pub async fn tally(&self, host: &str) -> Option<Tally> {
         let slot = Arc::clone(self.open.lock().await.get(host)?);
-        let connection = slot.lock().await.clone()?;
+        let connection = Arc::clone(&slot.lock().await.as_ref()?.connection);
         Some(connection.tally())
     }
 }

@@ -3,7 +3,7 @@ use super::target::Target;
 use super::undo::activation_step;
 use super::walk::{Planned, What};
 use crate::diagnostic::Diagnostic;
-use modules::vocabulary::{Act, Activation, Change, Effect, Goal, Step, TaskId, Wait};
+use modules::vocabulary::{Act, Activation, Change, Effect, Goal, HostPath, Seen, Step, TaskId, Wait};
 use std::collections::BTreeSet;
 
 /// What a host does next.
@@ -72,6 +72,45 @@ pub struct Group {
     pub last: bool,
 }
 
+/// The files that the tasks of a batch make.
+#[derive(Default)]
+struct Made<'p> {
+    /// Since the last call: another put of one folds with the first.
+    open: BTreeSet<&'p HostPath>,
+    /// Before a call.
+    closed: BTreeSet<&'p HostPath>,
+}
+
+impl<'p> Made<'p> {
+    /// Takes a task along, unless it puts a file that is made before a call: contents are staged beside what is there
+    /// when the batch begins, so that it needs a batch of its own.
+    fn takes(&mut self, change: &'p Change) -> bool {
+        let mut called = needs_activation(change);
+        for step in &change.steps {
+            match &step.act {
+                Act::Call { .. } | Act::Rpc { .. } => called = true,
+                Act::Put { path, .. }
+                    if self.closed.contains(path) || (called && self.open.contains(path)) =>
+                {
+                    return false;
+                }
+                Act::Put { .. } | Act::Write { .. } => {}
+            }
+        }
+        if needs_activation(change) {
+            self.closed.append(&mut self.open);
+        }
+        for step in &change.steps {
+            match &step.act {
+                Act::Call { .. } | Act::Rpc { .. } => self.closed.append(&mut self.open),
+                Act::Put { path, .. } if step.before == Seen::Absent => drop(self.open.insert(path)),
+                Act::Put { .. } | Act::Write { .. } => {}
+            }
+        }
+        true
+    }
+}
+
 fn dead_man(task: &Planned) -> Option<u32> {
     match &task.what {
         What::Change(change) => change.dead_man.as_ref().map(|armed| armed.seconds),
@@ -83,6 +122,7 @@ fn dead_man(task: &Planned) -> Option<u32> {
 pub fn next(planned: &[Planned]) -> Next {
     let mut members: Vec<usize> = Vec::new();
     let mut end = planned.len();
+    let mut made = Made::default();
     for (at, task) in planned.iter().enumerate() {
         let first = members.first().map(|first| &planned[*first]);
         match &task.what {
@@ -96,7 +136,7 @@ pub fn next(planned: &[Planned]) -> Next {
                     && first.is_none_or(|first| cluster(first) == change.cluster.as_deref());
                 // What may cut the link goes alone, so that nothing else goes back with it.
                 let joins = joins && first.is_none_or(|first| dead_man(first) == dead_man(task));
-                if !joins || (task.delay.is_some() && first.is_some()) {
+                if !joins || (task.delay.is_some() && first.is_some()) || !made.takes(change) {
                     end = at;
                     break;
                 }
@@ -141,19 +181,7 @@ fn group(planned: &[Planned], members: Vec<usize>, end: usize) -> Group {
             activate(&mut pending, &mut activations, last_task, &mut steps);
         }
         steps.extend(change.steps.iter().map(|step| (order, step.clone())));
-        if change.effect == Effect::HostReboot && !change.steps.is_empty() && change.wait.is_none() {
-            owed.insert(Activation::Reboot);
-        }
-        for activation in &change.then {
-            match activation {
-                Activation::Restart(_) | Activation::GuestCycle(_) | Activation::Reboot => {
-                    owed.insert(activation.clone());
-                }
-                _ => {
-                    pending.insert(activation.clone());
-                }
-            }
-        }
+        owe(change, &mut owed, &mut pending);
         last_task = order;
     }
     activate(&mut pending, &mut activations, last_task, &mut steps);
@@ -180,6 +208,30 @@ fn group(planned: &[Planned], members: Vec<usize>, end: usize) -> Group {
     }
 }
 
+/// What a task leaves owed. A restart among its own steps is the one that tasks before it asked for.
+fn owe(change: &Change, owed: &mut BTreeSet<Activation>, pending: &mut BTreeSet<Activation>) {
+    let calls = change.steps.iter().filter_map(|step| match &step.act {
+        Act::Call { row, .. } => Activation::of_row(row),
+        _ => None,
+    });
+    for activation in calls.filter(|activation| matches!(activation, Activation::Restart(_))) {
+        owed.remove(&activation);
+    }
+    if change.effect == Effect::HostReboot && !change.steps.is_empty() && change.wait.is_none() {
+        owed.insert(Activation::Reboot);
+    }
+    for activation in &change.then {
+        match activation {
+            Activation::Restart(_) | Activation::GuestCycle(_) | Activation::Reboot => {
+                owed.insert(activation.clone());
+            }
+            _ => {
+                pending.insert(activation.clone());
+            }
+        }
+    }
+}
+
 /// The cluster that a task changes.
 fn cluster(task: &Planned) -> Option<&str> {
     match &task.what {
@@ -203,5 +255,41 @@ fn activate(
     for activation in std::mem::take(pending) {
         steps.extend(activation_step(&activation).map(|step| (task, step)));
         done.push(activation);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Made;
+    use modules::vocabulary::{Back, Change, Claim, HostPath, Image, Row, Seen, Step};
+
+    fn change(words: &[&str]) -> Change {
+        let steps = words.iter().map(|word| match *word {
+            "call" => Step::call(
+                Claim::new("a", "b"),
+                Row::new("udev-settled", Vec::<String>::new()),
+                Vec::new(),
+                Back::Nothing,
+            ),
+            path => {
+                let path = HostPath::new(path).unwrap();
+                let image = Image::Link { target: "x".to_owned() };
+                Step::put(Claim::file(&path), path, Seen::Absent, image)
+            }
+        });
+        Change { steps: steps.collect(), ..Change::default() }
+    }
+
+    #[test]
+    fn a_file_made_before_a_call_is_put_again_in_a_batch_of_its_own() {
+        let taken = |tasks: &[&[&str]]| {
+            let tasks: Vec<Change> = tasks.iter().map(|words| change(words)).collect();
+            let mut made = Made::default();
+            tasks.iter().take_while(|task| made.takes(task)).count()
+        };
+        assert_eq!(taken(&[&["/a"], &["/a"], &["/b"]]), 3, "they fold");
+        assert_eq!(taken(&[&["call", "/a"], &["call", "/a"]]), 1);
+        assert_eq!(taken(&[&["/a"], &["call", "/b"], &["/a"]]), 2);
+        assert_eq!(taken(&[&["/a", "call", "/a"], &["/b"]]), 2, "one task is not parted");
     }
 }

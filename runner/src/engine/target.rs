@@ -1,7 +1,7 @@
 //! A host of the run: what is known of it, and what was done there.
 use crate::engine::walk::{Key, Ran};
 use crate::inventory::HostId;
-use crate::transport::{Become, Identity};
+use crate::transport::{Become, BecomeMethod, Identity, Secret};
 use modules::vocabulary::{Claim, Facts, Identity as Who, Read, Seen};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -37,20 +37,43 @@ pub enum Acting {
 }
 
 impl Acting {
-    /// As the transport knows it; `password` answers the program's prompt.
-    pub fn identity(&self, password: Option<crate::transport::Secret>) -> Identity {
+    /// Somebody that the login user becomes: `method` by its name, Ansible's long names too; `flags` as one text.
+    ///
+    /// # Errors
+    /// A sentence: a method that is not supported, or a quote of the flags that is not closed.
+    pub fn becoming(
+        method: &str,
+        user: String,
+        flags: Option<&str>,
+        exe: Option<String>,
+    ) -> Result<Self, String> {
+        let short = method.rsplit('.').next().unwrap_or(method);
+        if BecomeMethod::from_name(short).is_none() {
+            return Err(format!(
+                "`become_method: {method}` is not supported: sudo, su and doas are; the others ask on a terminal or \
+                 need more than a POSIX shell"
+            ));
+        }
+        let flags = shlex::split(flags.unwrap_or_default())
+            .ok_or("`become_flags` has a quote that is not closed")?
+            .into_iter()
+            // Ansible's default flags: these are given anyway, as far as the password lets them.
+            .filter(|flag| !matches!(flag.as_str(), "-H" | "-S" | "-n"))
+            .collect();
+        Ok(Self::Becoming { method: short.to_owned(), user, flags, exe })
+    }
+
+    /// As the transport knows it; `password` answers the program's prompt. Who logs in as that user already (`login`,
+    /// where it is known) becomes nobody.
+    pub fn identity(&self, password: Option<Secret>, login: Option<&str>) -> Identity {
         match self {
-            Self::Login => Identity::Login,
-            Self::Becoming { method, user, flags, exe } => {
-                let method = crate::transport::BecomeMethod::from_name(method)
-                    .unwrap_or(crate::transport::BecomeMethod::Sudo);
-                Identity::Become(Become {
-                    password,
-                    exe: exe.clone(),
-                    flags: flags.clone(),
-                    ..Become::new(method, user.clone())
-                })
-            }
+            Self::Becoming { method, user, flags, exe } if login != Some(user) => Identity::Become(Become {
+                password,
+                exe: exe.clone(),
+                flags: flags.clone(),
+                ..Become::new(BecomeMethod::from_name(method).unwrap_or(BecomeMethod::Sudo), user.clone())
+            }),
+            _ => Identity::Login,
         }
     }
 }
@@ -73,9 +96,9 @@ impl Known {
     }
 
     /// Forgets answers.
-    pub fn forget(&mut self, spoiled: impl Fn(&Read) -> bool) {
-        if self.seen.keys().any(&spoiled) {
-            Arc::make_mut(&mut self.seen).retain(|read, _| !spoiled(read));
+    pub fn forget(&mut self, spoiled: impl Fn(&Read, &Seen) -> bool) {
+        if self.seen.iter().any(|(read, seen)| spoiled(read, seen)) {
+            Arc::make_mut(&mut self.seen).retain(|read, seen| !spoiled(read, seen));
         }
     }
 
@@ -125,5 +148,25 @@ impl HostState {
             shares: HashMap::new(),
             heard: 0,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_becomes_whom() {
+        let of = |method, flags| Acting::becoming(method, "ceph".into(), flags, None);
+        let su = of("ansible.builtin.su", Some("-H -l")).unwrap();
+        let Identity::Become(who) = su.identity(Some(Secret::new("pw")), Some("me")) else { panic!() };
+        assert_eq!((who.method, who.user.as_str()), (BecomeMethod::Su, "ceph"));
+        assert_eq!(who.flags, ["-l"]);
+        assert_eq!(who.password.unwrap().reveal(), "pw");
+        assert_eq!(su.identity(None, Some("ceph")), Identity::Login);
+        assert!(matches!(su.identity(None, None), Identity::Become(_)));
+        assert!(of("runas", None).unwrap_err().contains("`become_method: runas` is not supported"));
+        assert!(of("sudo", Some("-u 'x")).unwrap_err().contains("quote"));
+        assert_eq!(Acting::Login.identity(None, Some("me")), Identity::Login);
     }
 }

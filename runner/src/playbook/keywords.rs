@@ -65,7 +65,7 @@ pub const BLOCK: [&str; 9] =
     ["block", "rescue", "always", "when", "tags", "delegate_to", "delegate_facts", "notify", "collections"];
 
 /// Taken by tasks besides [`SHARED`]; `with_…` has its own table.
-pub const TASK: [&str; 24] = [
+pub const TASK: [&str; 25] = [
     "action",
     "local_action",
     "args",
@@ -84,6 +84,7 @@ pub const TASK: [&str; 24] = [
     "delegate_to",
     "delegate_facts",
     "collections",
+    "expect",
     "gate",
     "probe",
     "spoils",

@@ -7,6 +7,7 @@
 mod action;
 pub mod arguments;
 pub mod coerce;
+mod expect;
 mod fields;
 pub mod files;
 mod freeform;
@@ -18,15 +19,18 @@ mod loader;
 mod loops;
 mod play;
 mod role;
+pub mod rollout;
 pub mod settings;
 pub mod tags;
 mod task;
 #[cfg(test)]
 mod tests;
 pub mod tree;
+pub mod unjudged;
 pub mod vocabulary;
 
 pub use arguments::{Places, arguments};
+pub use expect::{Expectation, Worth};
 pub use fields::{boolean, is_template};
 pub use files::{Disk, Files, Memory};
 pub use handlers::visit;

@@ -5,6 +5,7 @@ use super::fields::{self, flag, grab, templated, unfit};
 use super::files;
 use super::keywords;
 use super::loader::Reader;
+use super::rollout::{Gate, Guard, Rollout, written};
 use super::settings::{Owner, Settings};
 use super::tree::{Batch, Order, Place, Play, Prompt, Setting, VarsFile};
 use crate::diagnostic::{Diagnostic, Problems, did_you_mean};
@@ -125,9 +126,9 @@ impl Reader<'_> {
             "strategy" => draft.strategy = strategy(&key, &value, problems),
             "order" => draft.order = order(&key, &value, problems),
             "force_handlers" => draft.force_handlers = flag(&key, &value, problems),
-            "rollout" => draft.rollout = Some(Arc::new(value)),
-            "guard" => draft.guard = Some(Arc::new(value)),
-            "gate" => draft.gate = Some(Arc::new(value)),
+            "rollout" => draft.rollout = Some(written::<Rollout>(&key, value, problems)),
+            "guard" => draft.guard = Some(written::<Guard>(&key, value, problems)),
+            "gate" => draft.gate = Some(written::<Gate>(&key, value, problems)),
             "roles" => draft.roles = fields::list(&key, &mut value, "roles", problems),
             "pre_tasks" => draft.pre_tasks = fields::list(&key, &mut value, "tasks", problems),
             "tasks" => draft.tasks = fields::list(&key, &mut value, "tasks", problems),

@@ -8,7 +8,7 @@ use crate::source::Span;
 use crate::yaml::{Data, Node};
 
 /// The names that `accept_risk` knows.
-pub const RISKS: [&str; 8] = [
+pub const RISKS: [&str; 9] = [
     "security",
     "data_loss",
     "cannot_converge",
@@ -16,6 +16,7 @@ pub const RISKS: [&str; 8] = [
     "blast_radius_cluster",
     "no_guard",
     "no_try_boot",
+    "memory",
     "irreversible",
 ];
 

@@ -1,11 +1,13 @@
 //! Lists of tasks: blocks, and tasks with their keywords.
 use std::sync::Arc;
 
+use super::expect::{Expectation, expectations};
 use super::fields::{self, conditions, flag, text};
 use super::include;
 use super::keywords;
 use super::loader::Reader;
 use super::loops;
+use super::rollout::{Gate, written};
 use super::settings::{self, Owner, Settings};
 use super::tree::{Block, Expression, Item, Loop, LoopControl, LoopKind, Place, Setting, Task};
 use crate::diagnostic::Diagnostic;
@@ -30,6 +32,7 @@ pub(super) struct Draft {
     pub changed_when: Vec<Expression>,
     pub failed_when: Vec<Expression>,
     pub listen: Vec<String>,
+    pub expect: Vec<Expectation>,
     pub gate: Option<Arc<Node>>,
     pub probe: Option<Setting<bool>>,
     pub spoils: Option<Arc<Node>>,
@@ -155,6 +158,7 @@ impl Reader<'_> {
             changed_when: draft.changed_when,
             failed_when: draft.failed_when,
             listen: draft.listen,
+            expect: draft.expect,
             gate: draft.gate,
             probe: draft.probe,
             spoils: draft.spoils,
@@ -187,7 +191,8 @@ impl Reader<'_> {
                 let topics = fields::texts(&key, &mut value, problems);
                 draft.listen = topics.iter().filter_map(|topic| topic.as_str().map(str::to_owned)).collect();
             }
-            "gate" => draft.gate = Some(Arc::new(value)),
+            "gate" => draft.gate = Some(written::<Gate>(&key, value, problems)),
+            "expect" => draft.expect = expectations(value, problems),
             "probe" => draft.probe = flag(&key, &value, problems),
             "spoils" => draft.spoils = Some(Arc::new(value)),
             "undo" => draft.undo = Some(Arc::new(value)),

@@ -1,6 +1,7 @@
 //! The static tree of a playbook: what was written, typed, with everything inherited already resolved.
 use std::sync::Arc;
 
+use super::expect::Expectation;
 use super::role::Role;
 use super::settings::Settings;
 use crate::diagnostic::Problems;
@@ -276,6 +277,8 @@ pub struct Task {
     pub failed_when: Vec<Expression>,
     /// Topics this handler listens to.
     pub listen: Vec<String>,
+    /// `expect:`: what sources say that the task is worth.
+    pub expect: Vec<Expectation>,
     /// `gate:` as written.
     pub gate: Option<Arc<Node>>,
     /// `probe:`: the command only reads and may run while planning.

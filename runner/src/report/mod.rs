@@ -2,7 +2,9 @@
 
 pub mod arguments;
 pub mod coverage;
+pub mod diagnosis;
 pub mod diagnostic;
+pub mod draft;
 pub mod drift;
 pub mod event;
 pub mod evidence;

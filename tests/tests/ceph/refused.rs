@@ -9,6 +9,7 @@ fn nothing_is_written_that_no_daemon_would_read() {
     let before = cluster.version();
     for (task, said) in [
         ("{who: osd, name: osd_memory_target, value: 512M}", "below the least value, 939524096"),
+        ("{who: osd, name: osd_memory_target, value: 16T}", "more memory is promised than hosts have"),
         ("{who: osd, name: osd_max_backfils, value: 2}", "did you mean `osd_max_backfills`?"),
         ("{who: osd, name: osd_op_queue, value: wqp}", "`wqp` is none of wpq, mclock_scheduler"),
         ("{who: osd.77, name: osd_max_backfills, value: 2}", "there is no osd.77"),

@@ -167,6 +167,7 @@ fn systemctl(bed: &Bed) -> String {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story")]
 fn activations_follow_the_states_once_in_forward_order_also_after_a_crash() {
     use modules::fold::fold;
     use modules::vocabulary::{

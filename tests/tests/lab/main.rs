@@ -4,6 +4,7 @@ mod booted;
 mod isolation;
 mod killed;
 mod leftovers;
+mod looking;
 mod plain;
 mod playing;
 mod trial;

@@ -222,7 +222,6 @@ fn the_mark_of_an_open_run_survives_a_boot_and_resume_plays_on() {
 }
 
 #[test]
-#[ignore = "the drop-in's restart and the handler's are two: they do not fold yet"]
 fn a_handler_that_restarts_folds_with_the_restart_that_a_drop_in_asks_for() {
     if !can(Tier::Booted) {
         return;

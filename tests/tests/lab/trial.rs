@@ -72,7 +72,6 @@ const LINE: &str = "    - name: The line
 ";
 
 #[test]
-#[ignore = "fails on the stand-in for GRUB, and why is not known yet; the virtual machine shows it on the real one"]
 fn the_line_is_tried_before_it_is_written() {
     if !can(Tier::Booted) {
         return;
@@ -101,7 +100,7 @@ fn the_line_is_tried_before_it_is_written() {
     said(
         &stage.lab,
         "a",
-        "grep -q skew_tick=1 /boot/grub/grub.cfg && ! grep -q tunerun /boot/grub/grub.cfg && test ! -e /boot/grub/custom.cfg && \
+        "grep -q skew_tick=1 /boot/grub/grub.cfg && ! grep -q 'tunerun.trial' /boot/grub/grub.cfg && test ! -e /boot/grub/custom.cfg && \
          grep -q GRUB_TIMEOUT=1 /etc/default/grub && test -e /etc/else",
     );
     // The journal shows the order: what needs no boot, the boot, the line.
@@ -130,7 +129,6 @@ impl Stage {
 }
 
 #[test]
-#[ignore = "fails on the stand-in for GRUB, and why is not known yet; the virtual machine shows it on the real one"]
 fn a_line_that_falls_back_is_not_written_though_the_playbook_handles_it() {
     if !can(Tier::Booted) {
         return;
@@ -153,8 +151,10 @@ fn a_line_that_falls_back_is_not_written_though_the_playbook_handles_it() {
         "- hosts: a\n  gather_facts: false\n  tasks:\n    - block:\n{line}        - name: Boot\n          reboot:\n      rescue:\n        \
          - name: Mourned\n          copy: {{dest: /etc/mourned, content: x}}\n"
     );
-    let text = stage.play(1, &plays, &[]);
+    // Handled, as in Ansible: the run goes on, and says what the playbook handles.
+    let text = stage.play(0, &plays, &[]);
     assert!(text.contains("came back with the old kernel line"), "{text}");
+    assert!(text.contains("Boot: failed, handled on a") && text.contains("The line: left out"), "{text}");
     assert_ne!(stage.boots(), boot);
     assert!(!stage.line().contains("skew_tick"));
     assert_eq!(stage.files(), files);

@@ -16,6 +16,7 @@ for folder in /etc/libvirt /var/lib/libvirt /var/log/libvirt /var/cache/libvirt 
 mount --bind "$1/wrapper" /usr/bin/virsh
 mkdir -p /run/libvirt /run/lock
 cp "$1/qemu.conf" /etc/libvirt/qemu.conf
+mkdir "$1/huge"; mount -t hugetlbfs -o pagesize=2M tunerun-huge "$1/huge" || echo "huge pages cannot be mounted"
 virtlogd --pid-file "$1/virtlogd.pid" >"$1/virtlogd.log" 2>&1 &
 libvirtd --config "$1/libvirtd.conf" --pid-file "$1/libvirtd.pid" >"$1/libvirtd.log" 2>&1 &
 wait
@@ -32,6 +33,15 @@ case "$*" in *dumpxml*--inactive*)
 esac
 exec BED/virsh "$@"
 "#;
+
+/// libvirt's settings of QEMU.
+const CONF: &str = "user = \"root\"
+group = \"root\"
+dynamic_ownership = 0
+security_driver = \"none\"
+cgroup_controllers = []
+namespaces = []
+";
 
 /// A libvirt for one test.
 pub struct Bed {
@@ -73,10 +83,8 @@ impl Bed {
         let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         fs::set_permissions(dir.join("wrapper"), executable).unwrap();
         write("libvirtd.conf", "auth_unix_rw = \"none\"\n");
-        write(
-            "qemu.conf",
-            "user = \"root\"\ngroup = \"root\"\ndynamic_ownership = 0\nsecurity_driver = \"none\"\ncgroup_controllers = []\nnamespaces = []\n",
-        );
+        let conf = format!("{CONF}hugetlbfs_mount = [ \"{}/huge\" ]\n", dir.display());
+        write("qemu.conf", &conf);
         write(
             "hosts.ini",
             &format!("h ansible_connection=local tunerun_state_dir={}/state\n", dir.display()),

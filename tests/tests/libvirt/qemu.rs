@@ -1,9 +1,8 @@
 //! QEMU started by a script: edited option by option, parsed and proven by the real program.
+use crate::backend::{self, Backend};
 use crate::bed::Done;
 use crate::guests::{Boot, sector};
 use std::fs;
-use std::io::{Read, Write};
-use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -137,42 +136,17 @@ fn a_disk_past_the_cache_is_proven_on_the_running_qemu() {
     assert_eq!(bed.script(), before);
 }
 
-/// A vhost-user back-end that knows one answer: which features it has. That is all that QEMU asks before a start.
-fn back_end(path: &Path) {
-    let listener = UnixListener::bind(path).unwrap();
-    std::thread::spawn(move || {
-        while let Ok((mut stream, _)) = listener.accept() {
-            let mut head = [0_u8; 12];
-            while stream.read_exact(&mut head).is_ok() {
-                let size = u32::from_le_bytes(head[8..12].try_into().unwrap());
-                let mut body = vec![0; size as usize];
-                if stream.read_exact(&mut body).is_err() {
-                    break;
-                }
-                // GET_FEATURES: version 1 of virtio.
-                if head[0] == 1 {
-                    let answer =
-                        [&[1, 0, 0, 0, 5, 0, 0, 0, 8, 0, 0, 0], &(1_u64 << 32).to_le_bytes()[..]].concat();
-                    if stream.write_all(&answer).is_err() {
-                        break;
-                    }
-                }
-            }
-        }
-    });
-}
-
 #[test]
-fn a_vhost_user_device_on_shared_memory_is_written_and_taken_back() {
-    if !can() {
+fn a_vhost_user_device_on_shared_memory_starts_carries_requests_and_is_taken_back() {
+    if !can() || !backend::can() {
         return;
     }
-    let bed = Scripted::new(
-        "exec qemu-system-x86_64 \\\n  -accel tcg -display none -S -pidfile DIR/pid \\\n  -smp 2 \\\n  -m 128M \\\n  -drive file=DIR/disk.img,if=none,id=disk,format=raw \\\n  -device ide-hd,drive=disk,bootindex=0 \\\n  -nic none",
+    let mut bed = Scripted::new(
+        "exec qemu-system-x86_64 \\\n  -accel tcg -display none -pidfile DIR/pid \\\n  -smp 2 \\\n  -m 128M \\\n  -drive file=DIR/disk.img,if=none,id=disk,format=raw \\\n  -device ide-hd,drive=disk,bootindex=0 \\\n  -nic none",
     );
     let before = bed.script();
-    back_end(&bed.dir.join("vhost.0"));
-    let wish = "cpus: 0-1\nguest:\n  memory: 64M\n  shared_memory: {path: DIR}\n  vhost_user_scsi:\n    - {id: spdk_vhost_scsi0, socket: DIR/vhost.0, queues: 2, bootindex: 2}\n";
+    let mut backend = Backend::new(&bed.dir.join("vhost.0"));
+    let wish = "cpus: 0\nguest:\n  memory: 64M\n  shared_memory: {path: DIR}\n  vhost_user_scsi:\n    - {id: spdk_vhost_scsi0, socket: DIR/vhost.0, queues: 2, bootindex: 2}\n";
     let done = bed.play(wish);
     done.ended(0);
     let after = bed.script();
@@ -185,6 +159,14 @@ fn a_vhost_user_device_on_shared_memory_is_written_and_taken_back() {
     ] {
         assert!(after.contains(line), "{line} is not in\n{after}");
     }
+    // The real program starts with it, and its guest's requests come through the memory that both map.
+    bed.start();
+    assert_eq!(backend.memory_of_a_guest_that_asks(), 64);
+    bed.evidence().ended(0).says(&["each option is as described", "QEMU runs on CPU 0"]);
+    bed.play(wish).ended(0).says(&["1 ok, 0 changed"]);
+    // Memory that is not shared is refused in the plan: the data path would be dead.
+    bed.play(&wish.replace("path: DIR}", "path: DIR, share: false}")).ended(1).says(&["share=on"]);
+    bed.stop();
     bed.tunerun(&["undo", &done.run(), "-i", "hosts.ini"]).ended(0);
     assert_eq!(bed.script(), before);
 }

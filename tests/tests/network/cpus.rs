@@ -7,6 +7,7 @@ use tunerun::lab::{Lab, LabSpec, Tier};
 const UNIT: &str = "[Service]\\nExecStart=/bin/sleep infinity\\n";
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story")]
 fn affinity_is_live_and_a_cpuset_that_nobody_gives_is_not() {
     if !can(Tier::Booted) {
         return;

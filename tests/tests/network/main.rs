@@ -9,3 +9,4 @@ mod queues;
 mod scripts;
 mod stage;
 mod timer;
+mod tuned;

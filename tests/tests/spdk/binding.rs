@@ -30,6 +30,14 @@ set +e
 driver() { d=$(readlink devices/$a/driver); echo "driver: ${d##*/} override: $(cat devices/$a/driver_override)"; }
 "#;
 
+/// A /dev of the namespace's own, in which a file stands for the disk, and a process that holds it open.
+const HELD: &str = r#"mkdir "$BED/dev"; mount -t tmpfs tmpfs "$BED/dev"
+for n in null zero full random urandom tty; do cp -a /dev/$n "$BED/dev/"; done
+ln -s /proc/self/fd "$BED/dev/fd"; : > "$BED/dev/nvme0n1"; : > "$BED/dev/nvme0n10"; mount --rbind "$BED/dev" /dev
+hold() { sleep 300 9<"$1" >/dev/null 2>&1 & h=$!; while ! ls -l /proc/$h/fd | grep -q nvme; do sleep 0.05; done; }
+let_go() { kill $h; wait $h 2>/dev/null || :; }
+"#;
+
 /// lsblk's answer for one disk.
 fn lsblk(bed: &Bed, more: &str) {
     let text = format!(
@@ -142,6 +150,35 @@ fn what_is_not_blank_is_refused_with_the_way_out() {
     playbook(&bed, ", data: S3X1");
     let text = with_kernel(&bed, false, &format!("({PLAY}) || exit 1; driver"));
     assert!(text.contains("driver: uio_pci_generic"), "{text}");
+}
+
+#[test]
+fn what_a_process_holds_open_is_left_alone() {
+    if !can() {
+        return;
+    }
+    let bed = Bed::new();
+    lsblk(&bed, "");
+    playbook(&bed, ", data: S3X1");
+    // The act looks once more by itself: who opens the disk after the plan is not cut off.
+    let row = modules::vocabulary::Row::new("pci-bind", ["0000:02:00.0", "uio_pci_generic"]);
+    let act = modules::programs::command(&row).unwrap();
+    fs::write(bed.root.join("act"), &act[2]).unwrap();
+    let text = with_kernel(
+        &bed,
+        false,
+        &format!(
+            "{HELD}
+             hold /dev/nvme0n1; ({PLAY}); echo ended $?; driver
+             sh $BED/act $a uio_pci_generic 2>&1; echo acted $?; driver; let_go
+             echo OTHER; hold /dev/nvme0n10; ({PLAY}) || exit 1; driver; let_go"
+        ),
+    );
+    let (held, other) = text.split_once("OTHER").unwrap();
+    assert!(held.contains("nvme0n1 is held open by sleep (process") && held.contains("ended 1"), "{text}");
+    assert!(held.contains("a process holds nvme0n1 open by now") && held.contains("acted 1"), "{text}");
+    assert_eq!(held.matches("driver: nvme ").count(), 2, "{text}");
+    assert!(other.contains("driver: uio_pci_generic"), "{text}");
 }
 
 #[test]

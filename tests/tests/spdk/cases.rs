@@ -12,6 +12,7 @@ const LIMIT: Duration = Duration::from_secs(5);
 const NEVER: Duration = Duration::from_millis(120);
 
 #[tokio::test(flavor = "multi_thread")]
+#[expect(clippy::too_many_lines, reason = "one story")]
 async fn every_recorded_answer_is_understood() {
     let bed = crate::bed::Bed::new();
     let served = Served::new(&bed.socket(), crate::bed::target());

@@ -25,6 +25,7 @@ fn said(lab: &Lab, script: &str) -> String {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story")]
 fn a_unit_keeps_its_list_over_restarts() {
     if !Path::new("/usr/bin/systemd-nspawn").is_file() {
         eprintln!("NOT TESTED: booted hosts need the package systemd-container");

@@ -3,5 +3,6 @@ mod bed;
 mod killed;
 mod lines;
 mod lost;
+mod queues;
 mod thin;
 mod trial;

@@ -16,7 +16,9 @@ fn thin_pools_in_chunks_of_4_mib_are_made_and_taken_back() {
         call(&vm, &words)
     };
     let files = "cat /etc/lvm/lvm.conf /etc/lvm/lvmlocal.conf /etc/fstab 2>/dev/null | sha256sum; ls /srv";
-    let before = vm.ssh(files);
+    let queues =
+        "cat /sys/block/vd[bc]/queue/scheduler /sys/block/vd[bc]/queue/read_ahead_kb; ls /etc/udev/rules.d";
+    let (before, waiting) = (vm.ssh(files), vm.ssh(queues));
     play(&["--check", "--diff"]).ended(0, &["A pool in chunks of 4 MiB"]);
     assert_eq!(vm.ssh("pvs --noheadings"), "");
 
@@ -31,10 +33,16 @@ fn thin_pools_in_chunks_of_4_mib_are_made_and_taken_back() {
     let table = vm.ssh("dmsetup table vgtune-thin-tpool");
     assert!(table.contains(" 8192 ") && table.contains("skip_block_zeroing"), "{table}");
     assert_eq!(vm.ssh("blockdev --getra /dev/vgtune/vm1 /dev/vgtune/vm2"), "0\n0");
+    let tuned = vm.ssh(queues);
+    assert!(tuned.matches("[mq-deadline]").count() == 2 && tuned.contains("\n0\n0\n"), "{tuned}");
+    assert!(!waiting.contains("[mq-deadline]") && !waiting.contains("\n0\n"), "{waiting}");
     vm.ssh("dd if=/dev/urandom of=/dev/vgtune/vm2 bs=1M count=8 oflag=direct status=none && mountpoint -q /srv/images");
 
     play(&["--check", "--detailed-exitcode"]).ended(0, &[]);
     call(&vm, &["undo", "last"]).ended(0, &[]);
     assert_eq!(vm.ssh("pvs --noheadings; wipefs -n /dev/vdb /dev/vdc"), "");
     assert_eq!(vm.ssh(files), before);
+    // Closing a disk after the way back let udev look at it again: by then its rule was gone, and stays gone.
+    vm.ssh("udevadm trigger --action=change --settle /sys/block/vdb /sys/block/vdc && udevadm settle");
+    assert_eq!(vm.ssh(queues), waiting);
 }

@@ -2,9 +2,6 @@
 use super::bed::{boot_files, line_and_boot, play};
 use tests::vm::{Vm, can};
 
-/// How long the play waits before it calls for the power cycle, and then once more, so a boot must fit in: seconds.
-const PATIENCE: u32 = 120;
-
 fn is_as_before(vm: &Vm, files: &str, old: &str) {
     assert_eq!(vm.cmdline(), old);
     let now: Vec<String> = boot_files(vm).lines().map(str::to_owned).collect();
@@ -36,11 +33,13 @@ fn a_line_that_hangs_falls_back_at_a_power_cycle() {
     if !can() {
         return;
     }
-    let vm = Vm::restored();
+    let mut vm = Vm::restored();
+    // The play waits as long before it calls for the power cycle, and then once more: a boot must fit in.
+    let patience = vm.patience().as_secs();
     let (files, old) = (boot_files(&vm), vm.cmdline());
     // The initial program reads the console, for ever.
     let reboot =
-        format!("    boot_timeout: {PATIENCE}\n    power_cycle: bash {}/power-cycle\n", vm.dir.display());
+        format!("    boot_timeout: {patience}\n    power_cycle: bash {}/power-cycle\n", vm.dir.display());
     let tasks = line_and_boot("rdinit=/bin/cat", &reboot).replace("    reboot_timeout: 600\n", "");
     let done = play(&vm, &tasks, &[]);
     done.ended(1, &["powered off and on once by", "came back with the old kernel line"]);

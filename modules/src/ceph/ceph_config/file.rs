@@ -3,7 +3,7 @@ use super::conf::{Conf, Edited};
 use super::risks::risk;
 use super::typed::loosely_alike;
 use super::who::Who;
-use super::{CephConfig, Wished, is_secret, shown};
+use super::{CephConfig, Wished, is_secret, memory, shown};
 use crate::files::place;
 use crate::files::text::TextFile;
 use crate::vocabulary::{Change, Claim, Effect, Evidence, Facts, Stop};
@@ -17,7 +17,7 @@ impl CephConfig {
         who: &Who,
         wished: &Wished<'_>,
     ) -> Result<Change, Stop> {
-        let text = self.opened(facts, file, who)?;
+        let text = self.opened(facts, file, who, wished)?;
         let mut conf = Conf::parse(&text.text);
         let mut change = Change::default();
         let mut results = Map::new();
@@ -60,18 +60,23 @@ impl CephConfig {
                 change.diff.iter_mut().for_each(hide);
             }
         }
+        memory::of_file(facts, who, wished, &mut change)?;
         change.result = json!({ "who": who.section, "path": text.path().as_str(), "options": results });
         Ok(change)
     }
 
     /// The file, which must be there.
-    fn opened(&self, facts: &Facts, file: &str, who: &Who) -> Result<TextFile, Stop> {
+    fn opened(&self, facts: &Facts, file: &str, who: &Who, wished: &Wished<'_>) -> Result<TextFile, Stop> {
         if who.location.is_some() || who.class.is_some() {
             return Err(Stop::refused("mask", "a ceph.conf knows no masks")
                 .way_out("leave `file` out: the mons' database knows them"));
         }
         let path = place::path("file", file)?;
-        facts.need(&place::first_reads(&path))?;
+        let mut reads = place::first_reads(&path);
+        if memory::is_sized(who, wished) {
+            reads.extend(crate::budget::first_reads()?);
+        }
+        facts.need(&reads)?;
         let text = TextFile::read(facts, &path).map_err(|stop| stop.blame("file"))?;
         if text.text.is_empty() && self.state == super::State::Present && facts.node(text.path())?.is_none() {
             return Err(Stop::refused("file", format!("{} is not there", text.path()))

@@ -2,6 +2,7 @@
 mod conf;
 mod felt;
 mod file;
+mod memory;
 mod mons;
 mod proof;
 mod risks;
@@ -39,6 +40,10 @@ use who::Who;
 ///
 /// A protection that is taken away (`auth_*_required` with `none`, `auth_allow_insecure_global_id_reclaim`) needs
 /// `accept_risk: {security: …}`.
+///
+/// Where `osd_memory_target` grows beyond what hosts have, the sum is told with its parts, and `accept_risk: {memory: …}`
+/// is needed. In the database that is judged for every host by what its OSDs say (OSDs and a reserve alone); in a file
+/// for its own host, with huge pages and guests.
 ///
 /// Sources: Ceph's manual, "Configuring Ceph"; trials on 16.2 of which options running daemons take, since
 /// `can_update_at_runtime` is wrong both ways.

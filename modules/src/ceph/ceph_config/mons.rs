@@ -4,7 +4,7 @@ use super::proof::{self, Claimed, grouped};
 use super::risks::risk;
 use super::typed::{shape, stored};
 use super::who::Who;
-use super::{CephConfig, Wished, shown};
+use super::{CephConfig, Wished, memory, shown};
 use crate::argument::nearest;
 use crate::ceph::answers::{Crush, MonDump, OptionHelp};
 use crate::ceph::cluster::Shell;
@@ -16,7 +16,7 @@ use serde_json::{Map, Value as Json, json};
 
 /// What `ceph` answers for a key that is not there.
 pub(super) const ENOENT: i32 = 2;
-const TARGET: &str = "osd_memory_target";
+pub(super) const TARGET: &str = "osd_memory_target";
 const AUTOTUNE: &str = "osd_memory_target_autotune";
 
 /// One option on its way.
@@ -43,6 +43,9 @@ impl CephConfig {
                 rows.extend(autotune_rows(&shell, who));
             }
         }
+        if memory::is_sized(who, wished) {
+            rows.push(memory::row(&shell));
+        }
         if who.needs_tree() {
             rows.push(shell.plain("ceph-osd-tree"));
         }
@@ -68,6 +71,7 @@ impl CephConfig {
         let mut results = Map::new();
         for wish in &wishes {
             wish.plan(&shell, &fsid, &mut change)?;
+            wish.memory(facts, &shell, tree.as_ref(), &mut change);
             results.insert(wish.help.name.clone(), wish.told(facts, &shell, tree.as_ref(), &mut change));
         }
         change.result = json!({ "who": who.text(), "fsid": fsid, "options": results });
@@ -198,6 +202,17 @@ impl Wish<'_> {
             change.notes.extend(felt.note(name));
         }
         Ok(())
+    }
+
+    /// Whether hosts have the memory for what their OSDs shall use.
+    fn memory(&self, facts: &Facts, shell: &Shell, tree: Option<&Crush>, change: &mut Change) {
+        let sized = self.help.name == TARGET && owned_by_autotune(self.who, TARGET);
+        let Some(wanted) = self.wanted.as_deref().and_then(|text| text.parse().ok()) else { return };
+        if sized && !self.is_so() {
+            let held = proof::held(facts, shell, self.who, TARGET, tree).unwrap_or_default();
+            let means = |osd: u64| self.who.means(&format!("osd.{osd}"), tree);
+            memory::of_hosts(facts, shell, wanted, &held, means, change);
+        }
     }
 
     /// What is stored, what daemons hold and the default: for the result, and told where they differ.

@@ -4,6 +4,7 @@ use crate::Sample;
 use crate::host::Host;
 use serde_json::json;
 
+#[expect(clippy::too_many_lines, reason = "a table of trials")]
 pub(super) fn samples() -> Vec<Sample> {
     let sample = |about, args, host| Sample { about, args, host, calls: Vec::new() };
     vec![

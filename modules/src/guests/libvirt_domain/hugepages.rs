@@ -21,9 +21,18 @@ pub(super) struct Pools {
     /// The size that the kernel takes unasked, in bytes.
     default: u64,
     /// Pages by size in bytes.
-    host: BTreeMap<u64, u64>,
+    host: BTreeMap<u64, Pool>,
     /// Pages by node and size.
-    nodes: BTreeMap<(u32, u64), u64>,
+    nodes: BTreeMap<(u32, u64), Pool>,
+}
+
+/// The huge pages of one size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Pool {
+    /// How many are reserved.
+    all: u64,
+    /// How many of them somebody has, or has been promised.
+    used: u64,
 }
 
 /// Whether the task asks for huge pages.
@@ -46,19 +55,30 @@ impl Pools {
         let default = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
         let mut pools = Self { default: default.unwrap_or(2048) * 1024, ..Self::default() };
         let paths: Vec<HostPath> = facts.names(HOST)?.into_iter().chain(facts.names(NODES)?).collect();
-        facts.need(&paths.iter().map(Read::text).collect::<Vec<_>>())?;
+        let of = |path: &HostPath, name: &str| known(&path.as_str().replace("nr_hugepages", name));
+        let mut reads: Vec<Read> = paths.iter().map(Read::text).collect();
+        for path in &paths {
+            reads
+                .extend([Read::text(&of(path, "free_hugepages")?), Read::text(&of(path, "resv_hugepages")?)]);
+        }
+        facts.need(&reads)?;
+        let number_in = |path: &HostPath| -> Result<Option<u64>, Stop> {
+            Ok(facts.value(path)?.and_then(|text| text.trim().parse::<u64>().ok()))
+        };
         for path in paths {
-            let Some(count) = facts.value(&path)?.and_then(|text| text.trim().parse::<u64>().ok()) else {
-                continue;
-            };
+            let Some(all) = number_in(&path)? else { continue };
+            let free = number_in(&of(&path, "free_hugepages")?)?.unwrap_or(all);
+            // Nodes do not tell what was promised and not touched yet.
+            let promised = number_in(&of(&path, "resv_hugepages")?)?.unwrap_or(0);
+            let pool = Pool { all, used: all.saturating_sub(free) + promised };
             let number = |mark: &str| {
                 let rest = path.as_str().split(mark).nth(1)?;
                 rest.split(|letter: char| !letter.is_ascii_digit()).next()?.parse::<u64>().ok()
             };
             let Some(size) = number("/hugepages-").map(|kib| kib * 1024) else { continue };
             match number("/node/node").and_then(|node| u32::try_from(node).ok()) {
-                Some(node) => pools.nodes.insert((node, size), count),
-                None => pools.host.insert(size, count),
+                Some(node) => pools.nodes.insert((node, size), pool),
+                None => pools.host.insert(size, pool),
             };
         }
         Ok(pools)
@@ -66,20 +86,21 @@ impl Pools {
 
     fn shown(&self) -> String {
         let pools: Vec<String> =
-            self.host.iter().map(|(size, count)| format!("{count} of {}", size_text(*size))).collect();
+            self.host.iter().map(|(size, pool)| format!("{} of {}", pool.all, size_text(*size))).collect();
         if pools.is_empty() { "none".to_owned() } else { pools.join(", ") }
     }
 
-    /// How many pages of a size there are, on some nodes or in all.
-    fn count(&self, size: u64, nodes: Option<&CpuList>) -> Option<u64> {
-        match nodes {
-            None => self.host.get(&size).copied(),
-            Some(nodes) => {
-                let on = nodes.iter().filter_map(|node| self.nodes.get(&(node, size)));
-                self.host.get(&size)?;
-                Some(on.sum())
-            }
-        }
+    /// The pages of a size, on some nodes or in all.
+    fn pool(&self, size: u64, nodes: Option<&CpuList>) -> Option<Pool> {
+        let host = self.host.get(&size).copied()?;
+        let Some(nodes) = nodes else { return Some(host) };
+        let on = nodes.iter().filter_map(|node| self.nodes.get(&(node, size)));
+        Some(
+            on.fold(Pool::default(), |sum, pool| Pool {
+                all: sum.all + pool.all,
+                used: sum.used + pool.used,
+            }),
+        )
     }
 }
 
@@ -101,8 +122,12 @@ fn need(pools: &Pools, root: Node<'_, '_>) -> Option<Need> {
     Some((size, memory.div_ceil(size), nodes.map(ToOwned::to_owned)))
 }
 
-/// A size of pages in KiB or bytes as the host lists it, and the nodes that they come from.
-type Pool = (u64, Option<String>);
+/// What the task's guests have now: they give it back before they are started anew.
+fn had(pools: &Pools, domains: &[Domain], size: u64) -> u64 {
+    let live = domains.iter().filter_map(|domain| Document::parse(domain.live.as_deref()?).ok());
+    let needs = live.filter_map(|document| need(pools, document.root()));
+    needs.filter(|(own, ..)| *own == size).map(|(_, count, _)| count).sum()
+}
 
 /// Checks that all guests of the task together find their pages.
 pub(super) fn together(
@@ -113,7 +138,7 @@ pub(super) fn together(
 ) -> Result<Vec<Problem>, Stop> {
     let Some(pools) = sight.pools.as_ref().filter(|_| asked(task)) else { return Ok(Vec::new()) };
     let mut problems = Vec::new();
-    let mut needs: BTreeMap<Pool, (u64, Vec<&str>)> = BTreeMap::new();
+    let mut needs: BTreeMap<(u64, Option<String>), (u64, Vec<&str>)> = BTreeMap::new();
     for (domain, planned) in domains.iter().zip(plans) {
         let document = Document::parse(&planned.after).map_err(Stop::failed)?;
         let Some((size, count, nodes)) = need(pools, document.root()) else { continue };
@@ -123,20 +148,23 @@ pub(super) fn together(
     }
     for ((size, nodes), (count, names)) in needs {
         let list = nodes.as_deref().and_then(|nodes| CpuList::parse(nodes).ok());
-        let there = pools.count(size, list.as_ref());
-        if there.is_some_and(|there| there >= count) {
+        let pool = pools.pool(size, list.as_ref());
+        let others = pool.map_or(0, |pool| pool.used.saturating_sub(had(pools, domains, size)));
+        if pool.is_some_and(|pool| pool.all.saturating_sub(others) >= count) {
             continue;
         }
         let on = nodes.map(|nodes| format!(" on node {nodes}")).unwrap_or_default();
-        let why = match there {
+        let used = if others > 0 { format!(", {others} of them in use by others") } else { String::new() };
+        let why = match pool {
             None => format!(
                 "huge pages of {} are not offered by the kernel here; it has {}",
                 size_text(size),
                 pools.shown()
             ),
-            Some(there) => format!(
-                "{count} huge pages of {} are needed{on}, and {there} are reserved: QEMU would not start",
-                size_text(size)
+            Some(pool) => format!(
+                "{count} huge pages of {} are needed{on}, and {} are reserved{used}: QEMU would not start",
+                size_text(size),
+                pool.all
             ),
         };
         let way = format!(

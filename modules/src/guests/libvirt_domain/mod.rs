@@ -11,10 +11,15 @@ mod samples;
 mod seeing;
 #[cfg(test)]
 mod tests;
+mod vhost;
 mod wants;
 pub(super) mod wish;
 
+pub(crate) use wants::bytes;
+
+use super::virsh::Version;
 use crate::argument::{Scalar, yes};
+use crate::budget::{self, Asked, Guest};
 use crate::module::{Module, Sample, Scope};
 use crate::vocabulary::{
     Act, Activation, Back, Change, Claim, CycleTime, Diff, Effect, Facts, GuestCycle, Match, Read, Risk,
@@ -46,9 +51,10 @@ use wish::{
 /// Errors: refused are `io: native` without `cache: none` or `directsync`, an I/O thread that serves nothing or a disk
 /// that names one that is not declared, more queues than CPUs, CPUs that do not fit the topology, vhost-user without
 /// shared memory, and features that libvirt is known to drop (`pvsendipi`). What one domain cannot have in place while
-/// others can (huge pages that are not there, a domain that Nova, oVirt, KubeVirt, Proxmox, OpenNebula or CloudStack owns,
-/// a library that is not installed) needs the waiver `cannot_converge`. `cache: writeback` and `unsafe` need
-/// `data_loss`. Sources: formatdomain.html of libvirt, qemu-system(1), virsh(1).
+/// others can (huge pages that are not there or that others use, a library that is not installed, a domain that Nova,
+/// oVirt, KubeVirt, Proxmox, OpenNebula or CloudStack owns) needs the waiver `cannot_converge`. `cache: writeback` and
+/// `unsafe` need `data_loss`; guests that, with huge pages and OSDs, want more memory than the host has need `memory`.
+/// Sources: formatdomain.html of libvirt, qemu-system(1), virsh(1).
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LibvirtDomain {
@@ -128,17 +134,11 @@ struct Planned {
 
 impl LibvirtDomain {
     /// QEMU's arguments as option and value.
-    fn qemu_arguments(&self) -> Vec<(String, Option<String>)> {
+    fn qemu_arguments(&self, qemu: Option<Version>) -> Vec<(String, Option<String>)> {
         let given = super::options(&self.arguments).into_iter();
         let devices = self.vhost_user_scsi.iter().flat_map(|device| {
             let chardev = format!("socket,id={},path={}", device.id, device.socket);
-            let mut scsi = format!("vhost-user-scsi-pci,id={0}-scsi,chardev={0}", device.id);
-            if let Some(queues) = device.queues {
-                scsi.push_str(&format!(",num_queues={queues}"));
-            }
-            if let Some(index) = device.bootindex {
-                scsi.push_str(&format!(",bootindex={index}"));
-            }
+            let scsi = vhost::device(device, qemu);
             [("-chardev".to_owned(), Some(chardev)), ("-device".to_owned(), Some(scsi))]
         });
         given.chain(devices).collect()
@@ -176,12 +176,16 @@ impl LibvirtDomain {
                 None => notes.extend(features::stranger(name)),
             }
         }
-        for text in
-            self.qemu_arguments().iter().map(|(option, _)| option).filter(|text| !text.starts_with('-'))
+        for text in self
+            .qemu_arguments(sight.qemu)
+            .iter()
+            .map(|(option, _)| option)
+            .filter(|text| !text.starts_with('-'))
         {
             let why = format!("`{text}` is no option of QEMU");
             problems.add(Kind::Mistake, "arguments", &why, "write each as `-option value`");
         }
+        notes.extend(vhost::misplaced(&self.qemu_arguments(sight.qemu), sight.qemu));
         if self.power_cycle == PowerCycle::Window && self.cycle_time().is_none() {
             let why = "`power_cycle: window` needs the hours";
             problems.add(Kind::Mistake, "window", why, "write `window: 01:00-05:00`, by the host's clock");
@@ -220,7 +224,7 @@ impl LibvirtDomain {
             problems.add(Kind::CannotConverge, "domains", &why, &way);
             return Ok(Planned { wants: Vec::new(), after, problems });
         }
-        let wants = wants::wants(self, document.root(), &mut problems);
+        let wants = wants::wants(self, document.root(), sight.qemu, &mut problems);
         for want in &wants {
             match reach(&after, want, order::order) {
                 Ok(reached) => after = reached,
@@ -265,10 +269,16 @@ impl LibvirtDomain {
     }
 
     /// What one domain adds to the change.
-    fn add(&self, domain: &Domain, planned: &Planned, change: &mut Change) -> Result<(), Stop> {
+    fn add(
+        &self,
+        sight: &Sight,
+        domain: &Domain,
+        planned: &Planned,
+        change: &mut Change,
+    ) -> Result<(), Stop> {
         let changes = planned.after != domain.inactive;
         let is_felt = domain.live.as_deref().is_none_or(|live| proof::unfelt(live, &planned.wants).is_none());
-        change.evidence.extend(proof::evidence(self, domain, &planned.wants, !changes));
+        change.evidence.extend(proof::evidence(self, domain, &planned.wants, (!changes, sight.qemu)));
         if changes {
             change.steps.push(self.step(domain, planned));
             change.diff.push(Diff::Text {
@@ -292,6 +302,28 @@ impl LibvirtDomain {
             ));
         }
         Ok(())
+    }
+
+    /// Whether it says how much memory guests have, or what that is made of.
+    fn sizes_memory(&self) -> bool {
+        self.memory.is_some() || self.memory_backing.is_some()
+    }
+
+    /// Whether the host has the memory for the guests, besides what else is promised.
+    fn promised(
+        &self,
+        facts: &Facts,
+        domains: &[Domain],
+        plans: &[Planned],
+        change: &mut Change,
+    ) -> Result<(), Stop> {
+        let mut guests = BTreeMap::new();
+        for (domain, planned) in domains.iter().zip(plans) {
+            let document = Document::parse(&planned.after).map_err(Stop::failed)?;
+            guests.extend(Guest::of(document.root()).map(|guest| (domain.name.clone(), guest)));
+        }
+        let source = "the definition after this task".to_owned();
+        budget::judge(facts, &Asked { guests, source, ..Asked::default() }, change)
     }
 
     fn risks(&self, change: &mut Change) {
@@ -323,7 +355,7 @@ impl LibvirtDomain {
                     .to_owned(),
             );
         }
-        let of_qemu = !self.environment.is_empty() || !self.qemu_arguments().is_empty();
+        let of_qemu = !self.environment.is_empty() || !self.qemu_arguments(None).is_empty();
         if of_qemu && !change.steps.is_empty() {
             change.notes.push(
                 "libvirt marks a domain with own QEMU arguments as tainted, and its AppArmor and SELinux profiles do not \
@@ -399,7 +431,7 @@ impl Module for LibvirtDomain {
         }
         for (domain, planned) in domains.iter().zip(&plans) {
             if problems.iter().all(|problem| problem.domain != domain.name) {
-                self.add(domain, planned, &mut change)?;
+                self.add(&sight, domain, planned, &mut change)?;
             }
         }
         if !problems.is_empty() {
@@ -407,6 +439,9 @@ impl Module for LibvirtDomain {
             let way = if way.is_empty() { way } else { format!("; {way}") };
             let why = format!("{}{way}", problem::words(&problems));
             change.risks.push(Risk { name: RiskName::CannotConverge, why });
+        }
+        if self.sizes_memory() {
+            self.promised(facts, &domains, &plans, &mut change)?;
         }
         self.risks(&mut change);
         let names: Vec<&str> = domains.iter().map(|domain| domain.name.as_str()).collect();

@@ -149,7 +149,7 @@ fn vhost_user(task: &LibvirtDomain, after: Node<'_, '_>, problems: &mut Problems
     let by_hand = listed
         .into_iter()
         .flat_map(|list| list.children())
-        .any(|node| node.attribute("value").is_some_and(|value| value.starts_with("vhost-user-")));
+        .any(|node| node.attribute("value").is_some_and(is_vhost_user));
     let by_disk = all(after).iter().any(|disk| disk.attribute("type") == Some("vhostuser"));
     let asked = !task.vhost_user_scsi.is_empty() || task.memory_backing.is_some();
     if !asked || !(by_hand || by_disk) {
@@ -161,6 +161,11 @@ fn vhost_user(task: &LibvirtDomain, after: Node<'_, '_>, problems: &mut Problems
         let argument = if task.vhost_user_scsi.is_empty() { "memory_backing" } else { "vhost_user_scsi" };
         problems.add(Kind::Mistake, argument, why, way);
     }
+}
+
+/// Whether an argument of QEMU is a vhost-user device, in either form.
+fn is_vhost_user(value: &str) -> bool {
+    value.starts_with("vhost-user-") || (value.starts_with('{') && value.contains("\"driver\":\"vhost-user-"))
 }
 
 /// Whether others may map all of the guest's memory.

@@ -65,6 +65,9 @@ impl Sight {
         if wants_pages {
             reads.extend(Pools::first_reads()?);
         }
+        if task.sizes_memory() {
+            reads.extend(crate::budget::first_reads()?);
+        }
         facts.need(&reads)?;
         let (libvirt, qemu) = virsh::versions(&facts.output(&version)?.text());
         let online = match task.cputune {

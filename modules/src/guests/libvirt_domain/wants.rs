@@ -5,15 +5,22 @@ use super::features::{PLAIN, is_x86, main_attribute};
 use super::problem::{Kind, Problems};
 use super::wish::{Feature, Hugepages, Vcpus};
 use crate::argument::Scalar;
+use crate::guests::virsh::Version;
 use crate::shape::{CpuList, parse_size};
 use crate::xml::{Like, Part, Route, Value, Want, Wanted, text_of};
 use roxmltree::Node;
+use serde_json::Value as Json;
 
 /// The namespace of QEMU's own arguments and environment.
 pub(super) const QEMU: &str = "http://libvirt.org/schemas/domain/qemu/1.0";
 
 /// What a domain wants of its own XML, in the order of the edits.
-pub(super) fn wants(task: &LibvirtDomain, root: Node<'_, '_>, problems: &mut Problems) -> Vec<Want> {
+pub(super) fn wants(
+    task: &LibvirtDomain,
+    root: Node<'_, '_>,
+    qemu: Option<Version>,
+    problems: &mut Problems,
+) -> Vec<Want> {
     let mut wants = Vec::new();
     machine(task, root, problems, &mut wants);
     vcpus(task, root, &mut wants);
@@ -31,7 +38,7 @@ pub(super) fn wants(task: &LibvirtDomain, root: Node<'_, '_>, problems: &mut Pro
     for disk in &task.disks {
         disks::wants(disk, root, problems, &mut wants);
     }
-    commandline(task, root, &mut wants);
+    commandline(task, root, qemu, &mut wants);
     wants
 }
 
@@ -89,7 +96,7 @@ fn vcpus(task: &LibvirtDomain, root: Node<'_, '_>, wants: &mut Vec<Want>) {
 }
 
 /// A size of an element in bytes: a number and its unit, KiB where it names none.
-pub(super) fn bytes(node: Node<'_, '_>, number: &str) -> Option<u64> {
+pub(crate) fn bytes(node: Node<'_, '_>, number: &str) -> Option<u64> {
     let unit = node.attribute("unit").unwrap_or("KiB");
     let factor: u64 = match unit {
         "b" | "bytes" => 1,
@@ -280,9 +287,9 @@ fn features(task: &LibvirtDomain, root: Node<'_, '_>, problems: &mut Problems, w
 }
 
 /// QEMU's own environment and arguments.
-fn commandline(task: &LibvirtDomain, root: Node<'_, '_>, wants: &mut Vec<Want>) {
+fn commandline(task: &LibvirtDomain, root: Node<'_, '_>, qemu: Option<Version>, wants: &mut Vec<Want>) {
     let list = Route::of([Part::within(QEMU, "commandline")]);
-    for (option, value) in task.qemu_arguments() {
+    for (option, value) in task.qemu_arguments(qemu) {
         let values = match value {
             Some(value) => vec![option, value],
             None => vec![option],
@@ -320,7 +327,11 @@ fn same_thing(list: Option<Node<'_, '_>>, values: &[String]) -> Option<Vec<Strin
 }
 
 /// The name that a device, object or back-end is given.
-pub(super) fn id_of(value: &str) -> Option<String> {
+fn id_of(value: &str) -> Option<String> {
+    if value.starts_with('{') {
+        let all: Json = serde_json::from_str(value).ok()?;
+        return ["id", "node-name"].iter().find_map(|name| Some(all.get(name)?.as_str()?.to_owned()));
+    }
     let found =
         value.split(',').find_map(|part| part.strip_prefix("id=").or(part.strip_prefix("node-name=")));
     found.map(ToOwned::to_owned)

@@ -57,8 +57,17 @@ pub(super) fn find<'l>(line: &'l Line, wish: &Wish) -> Option<(usize, &'l Choice
 /// The properties as they shall be; none where they are so already.
 fn wanted(option: &str, now: &Properties, wanted: &Properties) -> Option<Properties> {
     let mut after = now.clone();
-    for (name, value) in &wanted.0 {
+    for (place, (name, value)) in wanted.0.iter().enumerate() {
         match value {
+            // `-cpu host,+x2apic`: a property without a value, on or off by its sign.
+            None if place > 0 => {
+                let bare = |text: &str| text.trim_start_matches(['+', '-']).to_owned();
+                let mut others = after.0.iter_mut().skip(1).filter(|(_, value)| value.is_none());
+                match others.find(|(other, _)| bare(other) == bare(name)) {
+                    Some(part) => part.0.clone_from(name),
+                    None => after.0.push((name.clone(), None)),
+                }
+            }
             None => {
                 let head = after.head().map(ToOwned::to_owned);
                 match head {

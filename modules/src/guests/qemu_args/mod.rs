@@ -13,6 +13,7 @@ mod words;
 use super::process::{self, Process};
 use crate::argument::Scalar;
 use crate::module::{Module, Sample, Scope};
+use crate::shape::CpuList;
 use crate::vocabulary::{
     Activation, Change, Claim, Diff, Effect, Evidence, Facts, Read, Risk, RiskName, Stop,
 };
@@ -65,7 +66,8 @@ pub struct QemuArgs {
     /// the unit's main process.
     #[serde(default)]
     pub pid_file: Option<String>,
-    /// Whether a unit that runs is started again once, after all changes of the host: its guest is cut off.
+    /// Whether a unit that runs, and not as described, is started again once, after all changes of the host: its guest
+    /// is cut off.
     #[serde(default)]
     pub restart: bool,
 }
@@ -103,6 +105,43 @@ impl QemuArgs {
         Ok(())
     }
 
+    /// How the process is found: by its number, or by the file that holds it.
+    fn which(&self, place: &Place) -> Option<String> {
+        let own = place.line.options.iter().find(|choice| choice.name == "pidfile");
+        let own = own.and_then(|choice| choice.value.as_ref()?.value.clone());
+        match &place.unit {
+            Some(unit) if self.pid_file.is_none() => {
+                Some(unit.pid.clone()).filter(|pid| pid != "0" && !pid.is_empty())
+            }
+            _ => self.pid_file.clone().or(own).filter(|file| file.contains('/')),
+        }
+    }
+
+    /// What the running QEMU was not started with; none where it is no QEMU (yet).
+    fn unlike(process: &Process, wishes: &[Wish]) -> Result<Option<Vec<String>>, Stop> {
+        let words: Vec<Word> =
+            process.arguments.iter().map(|text| Word { range: 0..0, value: Some(text.clone()) }).collect();
+        let Some(live) = Line::running(&words) else { return Ok(None) };
+        let rest = Edit::of(&live, wishes).map_err(Stop::failed)?;
+        Ok(Some(rest.unlike(&live)))
+    }
+
+    /// Whether a QEMU runs on that was started otherwise: by what it was given when it was started, not by what it has
+    /// made of that since.
+    fn is_outdated(&self, facts: &Facts, place: &Place, wishes: &[Wish]) -> Result<bool, Stop> {
+        let Some(which) = self.which(place) else { return Ok(false) };
+        let Some(process) = Process::of(facts, &which)? else { return Ok(false) };
+        let Some(unlike) = Self::unlike(&process, wishes)? else { return Ok(false) };
+        let cpus = self.cpus.as_ref().and_then(|cpus| CpuList::parse(&cpus.text()).ok());
+        let strays = cpus.is_some_and(|cpus| !process.threads.is_empty() && !process.bound(&cpus).0);
+        let of_linker = self.environment.iter().filter(|(name, _)| name.starts_with("LD_"));
+        let mut variables = of_linker.map(|(name, wanted)| {
+            let seen = process.environment.iter().find(|(other, _)| other == name);
+            seen.map(|(_, value)| value.clone()) == wanted.as_ref().map(Scalar::text)
+        });
+        Ok(!unlike.is_empty() || strays || variables.any(|same| !same))
+    }
+
     /// What proves it on the running process.
     fn evidence(
         &self,
@@ -112,15 +151,7 @@ impl QemuArgs {
         is_written: bool,
     ) -> Result<Vec<Evidence>, Stop> {
         let what = format!("QEMU of {} runs as described", place.file.path());
-        let own = place.line.options.iter().find(|choice| choice.name == "pidfile");
-        let own = own.and_then(|choice| choice.value.as_ref()?.value.clone());
-        let which = match &place.unit {
-            Some(unit) if self.pid_file.is_none() => {
-                Some(unit.pid.clone()).filter(|pid| pid != "0" && !pid.is_empty())
-            }
-            _ => self.pid_file.clone().or(own).filter(|file| file.contains('/')),
-        };
-        let Some(which) = which else {
+        let Some(which) = self.which(place) else {
             let why = "no `pid_file` says which process it is, or it does not run";
             return Ok(vec![Evidence::not_available(what, "QEMU's process", why)]);
         };
@@ -128,19 +159,20 @@ impl QemuArgs {
         let Some(process) = Process::of(facts, &which)? else {
             return Ok(vec![Evidence::not_available(what, proof, "it does not run")]);
         };
-        let words: Vec<Word> =
-            process.arguments.iter().map(|text| Word { range: 0..0, value: Some(text.clone()) }).collect();
         let until = Effect::GuestPowerCycle;
         let mut all = Vec::new();
-        if let Some(live) = Line::running(&words) {
-            let rest = Edit::of(&live, wishes).map_err(Stop::failed)?;
-            let unlike: Vec<String> = rest.unlike(&live);
+        if let Some(unlike) = Self::unlike(&process, wishes)? {
             let seen = if unlike.is_empty() {
                 "each option is as described".to_owned()
             } else {
                 format!("it was not started with {}", unlike.join(", "))
             };
             all.push(Evidence::told(what, proof.clone(), (unlike.is_empty(), is_written), seen, until));
+        }
+        if let Some(Ok(cpus)) = self.cpus.as_ref().map(|cpus| CpuList::parse(&cpus.text())) {
+            let (live, seen) = process.bound(&cpus);
+            let what = format!("QEMU runs on CPU {cpus}");
+            all.push(Evidence::told(what, proof.clone(), (live, is_written), seen, until));
         }
         if let Some(Some(value)) = self.environment.get("LD_PRELOAD") {
             for (what, live, seen) in process.preloaded(&value.text()) {
@@ -150,13 +182,13 @@ impl QemuArgs {
         Ok(all)
     }
 
-    fn then(&self, place: &Place, change: &mut Change) {
+    /// What is missing until it is felt.
+    fn owe(&self, place: &Place, change: &mut Change) {
         change.effect = Effect::GuestPowerCycle;
         let Some(unit) = &place.unit else {
             change.notes.push("the guest feels it when it is started by the script again".to_owned());
             return;
         };
-        change.then.insert(Activation::DaemonReload);
         match (unit.runs, self.restart) {
             (true, true) => drop(change.then.insert(Activation::Restart(unit.name.clone()))),
             (true, false) => change.notes.push(format!(
@@ -211,7 +243,10 @@ impl Module for QemuArgs {
             let name = place.file.path().to_string();
             change.diff.push(Diff::Tokens { name, tokens: edit.tokens(&place.line) });
             change.notes.extend(checks::notes(&self.guest, &place.line, &after));
-            self.then(&place, &mut change);
+            self.owe(&place, &mut change);
+            if place.unit.is_some() {
+                change.then.insert(Activation::DaemonReload);
+            }
             let volatile =
                 self.guest.drives.iter().filter_map(|drive| drive.cache).find(|cache| cache.is_volatile());
             if let Some(cache) = volatile {
@@ -219,7 +254,11 @@ impl Module for QemuArgs {
                 change.risks.push(Risk { name: RiskName::DataLoss, why });
             }
         }
-        change.evidence = self.evidence(facts, &place, &wishes, change.steps.is_empty())?;
+        let is_written = change.steps.is_empty();
+        change.evidence = self.evidence(facts, &place, &wishes, is_written)?;
+        if is_written && self.is_outdated(facts, &place, &wishes)? {
+            self.owe(&place, &mut change);
+        }
         change.result = json!({ "path": place.file.path().as_str() });
         Ok(change)
     }

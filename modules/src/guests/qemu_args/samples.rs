@@ -67,7 +67,11 @@ pub(super) fn samples() -> Vec<Sample> {
             json!({ "unit": "vm1", "restart": true, "cpus": "2-3", "environment": { "A": "1" }, "guest": { "iothreads": ["t0"],
                 "drives": [{ "id": "d0", "file": "/srv/vm1.img", "cache": "none", "aio": "native",
                              "device": { "driver": "virtio-blk-pci", "iothread": "t0" } }] } }),
-            with_unit(UNIT),
+            // Its process has just ended: what a restart makes felt is told by tests beside.
+            with_unit(UNIT).answer(
+                crate::guests::process::look("77"),
+                Seen::Output(Output { status: 3, ..Output::ok("") }),
+            ),
         ),
         sample(
             "native requests through the cache",

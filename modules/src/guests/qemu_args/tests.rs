@@ -206,6 +206,18 @@ fn what_qemu_refuses_or_does_not_feel_is_refused_before() {
 }
 
 #[test]
+fn features_of_the_cpu_are_switched_by_their_sign() {
+    let cpu = |line: &str, cpu: &str| reach(line, json!({ "guest": { "cpu": cpu } }));
+    let first = cpu("qemu-system-x86_64 -m 1G", "qemu64,-apic,kvm-pv-unhalt=off");
+    assert!(first.contains("-cpu qemu64,-apic,kvm-pv-unhalt=off"), "{first}");
+    assert!(
+        cpu(&first, "host,+apic").contains("-cpu host,+apic,kvm-pv-unhalt=off"),
+        "what is not asked for stays"
+    );
+    assert!(cpu(&first, "qemu64,+x2apic").contains("-cpu qemu64,-apic,kvm-pv-unhalt=off,+x2apic"));
+}
+
+#[test]
 fn a_cache_that_loses_data_is_a_risk() {
     let args = with(json!({ "guest": { "drives": [rbd(json!({ "cache": "unsafe" }))] } }));
     assert_eq!(planned::<QemuArgs>(&scripted(RBD), args).risks[0].name, RiskName::DataLoss);
@@ -244,6 +256,48 @@ ExecStart=/usr/bin/qemu-system-x86_64 -M q35 -smp 2 -m 1G \\
 }
 
 #[test]
+fn a_unit_that_runs_on_as_it_was_is_restarted_by_leave_alone() {
+    let sample = &super::samples::samples()[2];
+    let change = planned::<QemuArgs>(&sample.host, sample.args.clone());
+    let written = with_unit(UNIT).file("/etc/systemd/system/vm1.service.d/tunerun-qemu.conf", put(&change));
+    let runs = |process: &str| written.clone().answer(process::look("77"), Seen::Output(Output::ok(process)));
+    let old = "arg /usr/bin/qemu-system-x86_64\narg -M\narg q35\n";
+    let change = planned::<QemuArgs>(&runs(old), sample.args.clone());
+    let then: Vec<&Activation> = change.then.iter().collect();
+    assert!(change.steps.is_empty());
+    assert_eq!(then, [&Activation::Restart("vm1.service".to_owned())]);
+    let mut args = sample.args.clone();
+    args["restart"] = json!(false);
+    let change = planned::<QemuArgs>(&runs(old), args);
+    assert!(change.is_empty() && change.notes[0].contains("runs on as it was started"), "{:?}", change.notes);
+    let live = "arg /usr/bin/qemu-system-x86_64\narg -M\narg q35\narg -smp\narg 2\narg -m\narg 1G\narg -drive\narg cache=none,aio=native,file=/srv/vm1.img,if=none,id=d0\narg -object\narg iothread,id=t0\narg -device\narg virtio-blk-pci,iothread=t0,drive=d0\ncpus 7 2-3 qemu\n";
+    let change = planned::<QemuArgs>(&runs(live), sample.args.clone());
+    assert!(change.is_empty(), "{:?}", change.evidence);
+    let stray = planned::<QemuArgs>(&runs(&live.replace("2-3 qemu", "0-7 qemu")), sample.args.clone());
+    assert!(stray.steps.is_empty() && !stray.is_empty());
+    // What has just been forked is not QEMU yet: it is not restarted once more.
+    let forked = planned::<QemuArgs>(&runs("arg (qemu-system-x86_64)\ncpus 7 2-3 x\n"), sample.args.clone());
+    assert!(forked.is_empty());
+}
+
+#[test]
+fn what_the_linker_was_given_is_told_before_it_has_mapped_it() {
+    let library = "/usr/lib/libtcmalloc.so";
+    let args = json!({ "unit": "vm1", "restart": true, "environment": { "LD_PRELOAD": library } });
+    let first = planned::<QemuArgs>(&with_unit(UNIT).file(library, ""), args.clone());
+    let drop_in = "/etc/systemd/system/vm1.service.d/tunerun-qemu.conf";
+    let written = with_unit(UNIT).file(library, "").file(drop_in, put(&first));
+    let runs = |process: &str| {
+        let seen = Seen::Output(Output::ok(format!("arg qemu-system-x86_64\n{process}")));
+        planned::<QemuArgs>(&written.clone().answer(process::look("77"), seen), args.clone())
+    };
+    let given = runs(&format!("env LD_PRELOAD={library}\n"));
+    assert!(given.is_empty(), "{:?}", given.then);
+    assert!(matches!(given.evidence[1].standing, Standing::Owed { .. }), "it is not mapped");
+    assert!(!runs("").is_empty());
+}
+
+#[test]
 fn a_running_qemu_proves_it() {
     let told = |arguments: &str, libraries: &str| {
         let text: String = arguments.split(' ').map(|word| format!("arg {word}\n")).collect();
@@ -257,13 +311,18 @@ fn a_running_qemu_proves_it() {
         change.evidence.iter().map(|evidence| evidence.standing.clone()).collect::<Vec<_>>()
     };
     let live = "qemu-system-x86_64 --enable-kvm -cpu host -smp 2 -m 4G -object memory-backend-file,id=mem0,size=4G,mem-path=/dev/hugepages,share=on -numa node,memdev=mem0 -drive file=iscsi-vm.img,if=none,id=disk -device ide-hd,drive=disk,bootindex=0 -chardev socket,id=spdk_vhost_scsi0,path=/var/tmp/vhost.0 -device vhost-user-scsi-pci,chardev=spdk_vhost_scsi0,num_queues=2 -netdev tap,ifname=tap1,script=no,id=net0 -nographic";
-    let told_live = told(live, "lib /usr/lib/libtcmalloc.so.4\n");
-    assert!(matches!(told_live[..], [Standing::Live { .. }, Standing::Live { .. }]), "{told_live:?}");
-    let old = told(&live.replace("num_queues=2", "num_queues=1"), "");
+    let more = "lib /usr/lib/libtcmalloc.so.4\ncpus 7 2-3 qemu-system-x86\ncpus 8 2-3 CPU 0/KVM\n";
+    let told_live = told(live, more);
     assert!(
-        matches!(&old[..], [Standing::Absent { seen }, Standing::Absent { .. }] if seen.contains("num_queues=2")),
-        "{old:?}"
+        matches!(told_live[..], [Standing::Live { .. }, Standing::Live { .. }, Standing::Live { .. }]),
+        "{told_live:?}"
     );
+    let old = told(&live.replace("num_queues=2", "num_queues=1"), "cpus 7 0-7 qemu-system-x86\n");
+    let [Standing::Absent { seen }, Standing::Absent { seen: cpus }, Standing::Absent { .. }] = &old[..]
+    else {
+        panic!("{old:?}")
+    };
+    assert!(seen.contains("num_queues=2") && cpus.contains("CPU 0-7"), "{old:?}");
     let change = planned::<QemuArgs>(&scripted(KVM), with(spdk()));
     assert!(matches!(change.evidence[0].standing, Standing::NotAvailable { .. }));
 }

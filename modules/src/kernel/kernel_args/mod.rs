@@ -4,6 +4,7 @@
 //! value is replaced in its place; each edit is read back by the same reader before it is planned.
 
 pub mod amend;
+pub(crate) mod declared;
 pub mod environment_block;
 pub mod grub;
 pub mod layout;
@@ -37,6 +38,8 @@ use wishes::{Fault, Said};
 
 /// Arguments of the kernel's command line, for the next boot and all after it. Felt at a reboot, which it never does
 /// by itself: `register` holds `reboot_needed`, true only where what counts on the running line differs.
+///
+/// Huge pages that, with OSDs, guests and a reserve, want more than the host's memory need `accept_risk: {memory: …}`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KernelArgs {

@@ -4,13 +4,15 @@ use serde_json::json;
 use super::amend::{Trouble, Wish};
 use super::grub::Refusal;
 use super::layout::{self, Layout, Unclear};
+use super::line::Line;
 use super::lints;
 use super::seeing::{self, Found};
 use super::standing::{self, Lines, Standing};
 use super::token::Token;
 use super::wishes::Said;
 use super::writing::{self, Hindrance, Shown, Written};
-use super::{KernelArgs, grub};
+use super::{KernelArgs, grub, pools};
+use crate::budget::{self, Asked};
 use crate::vocabulary::{
     Activation, Change, Claim, Content, Diff, Effect, Evidence, Facts, HostPath, Image, Mark, Meta, Read,
     Risk, RiskName, Row, Step, Stop,
@@ -32,7 +34,27 @@ pub(super) fn plan(task: &KernelArgs, facts: &Facts) -> Result<Change, Stop> {
         written.regenerate = None;
         written.notes.clear();
     }
-    change(&said, &wishes, facts, &found, &layout, written)
+    let declared = written.declared.clone();
+    let mut change = change(&said, &wishes, facts, &found, &layout, written)?;
+    if seeing::asks_pools(&said.wanted()) {
+        memory(facts, &declared, &found.running, &mut change)?;
+    }
+    Ok(change)
+}
+
+/// Whether the host has the memory for the huge pages of the next boot. Pools that the running line does not name were
+/// made since the boot, and are taken to be made again.
+fn memory(facts: &Facts, declared: &Line, running: &Line, change: &mut Change) -> Result<(), Stop> {
+    if change.steps.is_empty() {
+        return Ok(());
+    }
+    let default = budget::default_page(facts)?;
+    let mut pools = budget::pools_now(facts)?;
+    let by_line = pools::counted(running, default);
+    pools.retain(|size, _| !by_line.contains_key(size));
+    pools.extend(pools::counted(declared, default));
+    let source = "the kernel line after this task".to_owned();
+    budget::judge(facts, &Asked { pools: Some(pools), source, ..Asked::default() }, change)
 }
 
 fn is_pending(facts: &Facts, found: &Found) -> bool {

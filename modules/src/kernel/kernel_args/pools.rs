@@ -1,7 +1,9 @@
 //! Huge page pools on the command line: `hugepagesz=` names a size, the `hugepages=` behind it its count.
 use super::amend::{Draft, Trouble};
+use super::line::Line;
 use super::memparse;
 use super::token::{Inexpressible, Key, Token};
+use std::collections::BTreeMap;
 
 /// One wished pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +31,29 @@ pub fn pair(tokens: &[Token]) -> Vec<Pool> {
         }
     }
     pools
+}
+
+/// The pages that a line reserves: bytes of a page, and how many. `default` is the size that a bare `hugepages` means
+/// where the line names none.
+pub fn counted(line: &Line, default: u64) -> BTreeMap<u64, u64> {
+    let named = line.last(&Key::of("default_hugepagesz")).and_then(|token| bytes(Some(token)));
+    let default = named.unwrap_or(default);
+    let mut counts = BTreeMap::new();
+    for pool in pair(&line.args) {
+        let size = if pool.size.is_some() { bytes(pool.size.as_ref()) } else { Some(default) };
+        let count = pool.count.as_ref().and_then(Token::value).map(pages);
+        // The kernel ignores a size that is named again.
+        if let (Some(size), Some(count)) = (size, count) {
+            counts.entry(size).or_insert(count);
+        }
+    }
+    counts
+}
+
+/// `64`, or by node `0:32,1:32`.
+fn pages(text: &str) -> u64 {
+    let of = |part: &str| part.rsplit(':').next().and_then(|count| count.trim().parse::<u64>().ok());
+    text.split(',').filter_map(of).fold(0, u64::saturating_add)
 }
 
 /// The pair of one pool: `hugepagesz=1G hugepages=64`.

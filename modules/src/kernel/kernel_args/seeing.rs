@@ -80,6 +80,9 @@ pub(super) fn reads(seen: &Facts, wanted: &[Token]) -> Vec<Read> {
         reads.push(read);
     }
     reads.extend(UNIFIED.iter().map(|pattern| Read::Glob((*pattern).to_owned())));
+    if asks_pools(wanted) {
+        reads.extend(crate::budget::first_reads().unwrap_or_default());
+    }
     if lints::asks_cpus(wanted) {
         reads.extend(HostPath::new(PRESENT).ok().map(|path| Read::text(&path)));
     }
@@ -96,6 +99,11 @@ pub(super) fn reads(seen: &Facts, wanted: &[Token]) -> Vec<Read> {
         reads.push(read);
     }
     reads
+}
+
+/// Whether huge pages are asked for.
+pub(super) fn asks_pools(wanted: &[Token]) -> bool {
+    wanted.iter().any(|token| super::pools::is_part(&token.key()))
 }
 
 /// The reads of a text and, where it is a link, of what it leads to.

@@ -172,7 +172,7 @@ fn shell(found: &Found, asked: Asked<'_>, written: &mut Written) -> Result<(), V
     Ok(())
 }
 
-fn placed(reading: &Reading) -> Vec<(Token, Option<String>)> {
+pub(super) fn placed(reading: &Reading) -> Vec<(Token, Option<String>)> {
     let line = BootLine::of(reading);
     let tokens = line.slots.iter().enumerate();
     tokens.filter_map(|(at, slot)| Some((slot.token.clone()?, line.origin(reading, at)))).collect()

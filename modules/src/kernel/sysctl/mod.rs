@@ -1,6 +1,6 @@
 //! `sysctl`: a setting of the kernel, live and at boot.
 mod name;
-mod order;
+pub(crate) mod order;
 mod settings;
 #[cfg(test)]
 mod tests;

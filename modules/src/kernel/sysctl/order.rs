@@ -76,6 +76,19 @@ impl Order {
         self
     }
 
+    /// All settings that files name, patterns too, each with the last line that names it.
+    pub fn decided(&self) -> Vec<(Key, Place)> {
+        let mut decided: BTreeMap<Key, Place> = BTreeMap::new();
+        for (file, text) in &self.0 {
+            for found in assignments(&text.text) {
+                if let Some(value) = found.value {
+                    decided.insert(found.key, Place { file: file.clone(), line: found.line, value });
+                }
+            }
+        }
+        decided.into_iter().collect()
+    }
+
     /// The line that decides a setting at boot: the last that names it, else the last pattern that means it.
     pub fn winner(&self, key: &Key) -> Option<Place> {
         let all = || {

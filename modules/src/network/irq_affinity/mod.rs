@@ -36,7 +36,7 @@ use std::collections::BTreeMap;
 /// CPU without a free vector refuses it too (ENOSPC): then the step fails and the batch is taken back.
 ///
 /// A running irqbalance moves interrupts away again, so that `irqbalance` must say what becomes of it. Kept over boots by
-/// a unit of systemd that finds the names again (`tunerun-irq-affinity.service`).
+/// a unit of systemd that finds the names again (`tunerun-irq-affinity.service`); the way back finds them by name too.
 ///
 /// Errors: a device or a name that no interrupt has, CPUs that do not run, a node that is not there. Sources: the kernel's
 /// Documentation/core-api/irq/irq-affinity.rst and proc_sys, irqbalance(1).
@@ -226,6 +226,7 @@ impl IrqAffinity {
         let reads: Vec<Read> =
             wishes.iter().map(files).collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
         facts.need(&reads)?;
+        let shared = interrupts::shared(facts)?;
         let (mut stuck, mut elsewhere, mut unwritten) = (Vec::new(), Vec::new(), 0);
         for Wish { interrupt, cpus } in wishes {
             let path = interrupt.file("smp_affinity_list")?;
@@ -250,13 +251,18 @@ impl IrqAffinity {
                 stuck.push(format!("{} (served by {served}, not {wanted})", interrupt.name));
                 continue;
             }
-            let claim = Claim::new("irq", &interrupt.name);
             change.diff.push(Diff::Value {
                 name: format!("CPUs of {} (interrupt {})", interrupt.name, interrupt.number),
                 before: Some(now.clone()),
                 after: Some(wanted.clone()),
             });
-            change.steps.push(Step::write(claim, path, Seen::Value(now), &wanted, Shape::CpuList));
+            change.steps.push(match shared.contains(&interrupt.name) {
+                true => {
+                    let claim = Claim::new("irq", &format!("{} ({})", interrupt.name, interrupt.number));
+                    Step::write(claim, path, Seen::Value(now), &wanted, Shape::CpuList)
+                }
+                false => interrupt.placed(now.trim(), &wanted)?,
+            });
         }
         if !stuck.is_empty() {
             change.risks.push(Risk {

@@ -1,5 +1,5 @@
 //! Trials of `irq_affinity`, and the machines of its tests.
-use super::super::interrupts;
+use super::super::interrupts::{self, Interrupt};
 use crate::cpu::topology::machines::machine;
 use crate::host::Host;
 use crate::module::Sample;
@@ -18,13 +18,39 @@ pub(super) fn with_card(host: Host, queues: u32, node: u32) -> Host {
     for queue in 0..queues {
         for (at, way) in [(0, "input"), (1, "output")] {
             let number = 41 + 2 * queue + at;
-            lines.push_str(&format!("{number}: PCI-MSIX-0000:00:03.0 {number}-edge virtio0-{way}.{queue}\n"));
+            let one = interrupt(number, way, queue);
+            lines.push_str(&format!("{number}: {} {number}-edge {}\n", one.source, one.name));
             host = host
+                .answer(one.look(), Seen::Output(Output::ok("0\n")))
                 .value(&format!("/proc/irq/{number}/smp_affinity_list"), "0")
                 .value(&format!("/proc/irq/{number}/effective_affinity_list"), "0");
         }
     }
     host.answer(interrupts::row(), Seen::Output(Output::ok(lines)))
+}
+
+fn interrupt(number: u32, way: &str, queue: u32) -> Interrupt {
+    Interrupt { number, source: "PCI-MSIX-0000:00:03.0".to_owned(), name: format!("virtio0-{way}.{queue}") }
+}
+
+/// What placing the interrupts of such a card leaves.
+fn placings(queues: u32) -> Vec<(Row, Vec<(Read, Seen)>)> {
+    let cpus: Vec<String> = (0..16).map(|cpu| cpu.to_string()).chain(["4-5".to_owned()]).collect();
+    let mut calls = Vec::new();
+    for queue in 0..queues {
+        for (at, way) in [(0, "input"), (1, "output")] {
+            let one = interrupt(41 + 2 * queue + at, way, queue);
+            let Ok(file) = one.file("smp_affinity_list") else { continue };
+            calls.extend(cpus.iter().map(|cpus| {
+                let left = vec![
+                    (Read::text(&file), Seen::Value(cpus.clone())),
+                    (Read::Ask(one.look()), Seen::Output(Output::ok(format!("{cpus}\n")))),
+                ];
+                (Row::new("interrupt-place", [one.name.as_str(), cpus]), left)
+            }));
+        }
+    }
+    calls
 }
 
 /// The same with an irqbalance in some state.
@@ -49,7 +75,7 @@ pub(super) fn samples() -> Vec<Sample> {
     let left = |active: &str, file: &str, look: Read, property: &str, value: &str| {
         vec![(Read::Ask(show(unit)), shown(active, file)), (look, answer(property, value))]
     };
-    let calls = vec![
+    let balancer = [
         (
             Row::new("systemctl-mask", [unit]),
             left("active", "masked", file_look(unit), "UnitFileState", "masked"),
@@ -67,7 +93,8 @@ pub(super) fn samples() -> Vec<Sample> {
             left("active", "masked", active_look(unit), "ActiveState", "active"),
         ),
     ];
-    let sample = |about, args, host| Sample { about, args, host, calls: Vec::new() };
+    let calls: Vec<_> = placings(4).into_iter().chain(balancer).collect();
+    let sample = |about, args, host| Sample { about, args, host, calls: placings(4) };
     vec![
         sample(
             "split over two nodes",

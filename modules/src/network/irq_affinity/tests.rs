@@ -6,7 +6,7 @@ use super::samples::{with_balancer, with_card};
 use crate::cpu::topology::machines::machine;
 use crate::host::Host;
 use crate::trial::{planned, refusal};
-use crate::vocabulary::{Act, Change, Output, RiskName, Seen, Standing};
+use crate::vocabulary::{Act, Back, Change, Output, RiskName, Seen, Standing};
 use serde_json::{Value as Json, json};
 
 fn ask(host: &Host, args: Json) -> Change {
@@ -78,8 +78,14 @@ fn mellanox_is_found_by_its_address_on_a_captured_table() {
     assert_eq!(cpu_of(&change, "mlx5_comp0@pci:0000:21:00.0"), 255);
     assert!(change.steps.iter().all(|step| !step.claim.as_str().contains("async")));
     let by_name = ask(&host, json!({ "queues": ["mlx5_comp3"], "cpus": "200", "persist": false }));
-    let Act::Write { path, value } = &by_name.steps[0].act else { panic!("{by_name:?}") };
-    assert_eq!((path.as_str(), value.as_str()), ("/proc/irq/44/smp_affinity_list", "200"));
+    // By its name, whatever its number is when that is done or taken back.
+    let (Act::Call { row, .. }, Back::Exactly(Act::Call { row: back, .. })) =
+        (&by_name.steps[0].act, &by_name.steps[0].back)
+    else {
+        panic!("{by_name:?}")
+    };
+    assert_eq!(row.args, ["mlx5_comp3@pci:0000:21:00.0", "200"]);
+    assert_eq!(back.args, ["mlx5_comp3@pci:0000:21:00.0", "0-255"]);
     assert!(
         refusal::<IrqAffinity>(&host, json!({ "queues": "mlx5_cmp3", "cpus": "3" })).contains("`mlx5_cmp3`")
     );
@@ -87,6 +93,20 @@ fn mellanox_is_found_by_its_address_on_a_captured_table() {
     assert!(nvme.is_empty(), "{:?}", nvme.steps);
     assert_eq!(nvme.risks[0].name, RiskName::CannotConverge);
     assert!(nvme.risks[0].why.contains("nvme0q1 (served by 7, not 9)"), "{}", nvme.risks[0].why);
+}
+
+#[test]
+fn of_two_with_one_name_each_is_placed_by_its_number() {
+    let text = "1: IO-APIC 1-edge i8042\n12: IO-APIC 12-edge i8042\n";
+    let mut host = machine(1, 4, 4, false).answer(interrupts::row(), Seen::Output(Output::ok(text)));
+    for number in [1, 12] {
+        host = host
+            .value(&format!("/proc/irq/{number}/smp_affinity_list"), "0-3")
+            .value(&format!("/proc/irq/{number}/effective_affinity_list"), "0");
+    }
+    let change = ask(&host, json!({ "map": { "i8042": "2" }, "persist": false }));
+    let paths: Vec<&str> = change.steps.iter().filter_map(|step| Some(step.path()?.as_str())).collect();
+    assert_eq!(paths, ["/proc/irq/1/smp_affinity_list", "/proc/irq/12/smp_affinity_list"]);
 }
 
 #[test]
@@ -112,8 +132,7 @@ fn a_running_balancer_must_be_spoken_of() {
     let why = refusal::<IrqAffinity>(&running, json!({ "device": "eth0" }));
     assert!(why.contains("irqbalance: stop"), "{why}");
     let stop = ask(&running, json!({ "device": "eth0", "irqbalance": "stop", "persist": false }));
-    let rows: Vec<&str> = stop
-        .steps
+    let rows: Vec<&str> = stop.steps[..2]
         .iter()
         .filter_map(|step| match &step.act {
             Act::Call { row, .. } => Some(row.name.as_str()),

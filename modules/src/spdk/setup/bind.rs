@@ -34,6 +34,11 @@ fn driver_of(address: &str) -> Row {
     Row::new("pci-driver", [address])
 }
 
+/// Who holds its disks or their partitions open.
+pub(super) fn openers(address: &str) -> Row {
+    Row::new("pci-disk-openers", [address])
+}
+
 fn globs(address: &str) -> [String; 2] {
     let folder = folder(address);
     [format!("{folder}/nvme/nvme*/nvme*n*"), format!("{folder}/virtio*/block/*")]
@@ -47,6 +52,7 @@ fn group(address: &str) -> String {
 pub(super) fn first_reads(address: &str) -> Result<Vec<Read>, Stop> {
     let mut reads = vec![
         Read::Ask(driver_of(address)),
+        Read::Ask(openers(address)),
         Read::text(&known(&format!("{}/class", folder(address)))?),
         Read::Glob(group(address)),
     ];
@@ -191,19 +197,21 @@ impl Standing {
             return Ok(());
         }
         let disks = self.disks(facts)?;
+        let openers = self.openers(facts)?;
         for block in &self.blocks {
             let disk = find(&disks, block).ok_or_else(|| {
                 Stop::refused("devices", format!("{}: lsblk does not tell of {block}", self.address))
             })?;
-            let uses = uses(disk);
+            let mut uses = uses(disk);
+            uses.opened(block, &openers);
             if !uses.held.is_empty() {
                 return Err(Stop::refused(
                     "devices",
                     format!("{} ({block}) is in use: {}", self.address, uses.held.join("; ")),
                 )
                 .way_out(
-                    "unmount it, take it out of its volume group or array, or choose another disk; no argument \
-                     overrides this",
+                    "unmount it, take it out of its volume group or array, end what holds it open, or choose another \
+                     disk; no argument overrides this",
                 ));
             }
             if !uses.data.is_empty() && !self.is_given(facts, disk, block)? {
@@ -220,6 +228,17 @@ impl Standing {
             }
         }
         Ok(())
+    }
+
+    /// What holds the disks open, as the host tells it.
+    fn openers(&self, facts: &Facts) -> Result<String, Stop> {
+        let output = facts.output(&openers(&self.address))?;
+        if output.status == 0 {
+            return Ok(output.text());
+        }
+        let why = format!("{}: whether a process holds it open cannot be told", self.address);
+        Err(Stop::refused("devices", format!("{why}: {}", output.error_text().trim()))
+            .way_out("`ls -l /proc/[0-9]*/fd` must answer; set `become: true` on the task"))
     }
 
     /// Whether a person gave this very disk away, with what is on it.

@@ -10,6 +10,22 @@ pub(super) struct Uses {
     pub data: Vec<String>,
 }
 
+impl Uses {
+    /// Adds the processes that hold a disk or its partitions open, of the lines `DEVICE PROCESS NAME`.
+    pub fn opened(&mut self, block: &str, openers: &str) {
+        for line in openers.lines() {
+            let mut words = line.splitn(3, ' ');
+            let (Some(device), Some(process)) = (words.next(), words.next()) else { continue };
+            let device = device.strip_prefix("/dev/").unwrap_or(device);
+            let rest = device.strip_prefix(block).map(|rest| rest.trim_start_matches('p'));
+            if rest.is_some_and(|rest| rest.bytes().all(|digit| digit.is_ascii_digit())) {
+                let who = words.next().unwrap_or("a process");
+                self.held.push(format!("{device} is held open by {who} (process {process})"));
+            }
+        }
+    }
+}
+
 fn text<'a>(device: &'a Json, key: &str) -> Option<&'a str> {
     device.get(key).and_then(Json::as_str).map(str::trim).filter(|text| !text.is_empty())
 }
@@ -102,6 +118,23 @@ mod tests {
             uses.data,
             ["nvme0n1 has a partition table type gpt", "nvme0n1p1 holds a physical volume of LVM"]
         );
+    }
+
+    #[test]
+    fn those_who_hold_it_open_are_named() {
+        let mut uses = Uses::default();
+        uses.opened("nvme0n1", "/dev/nvme0n1 71 qemu-system-x86\n/dev/nvme0n1p2 8 mkfs my disk\n");
+        assert_eq!(
+            uses.held,
+            [
+                "nvme0n1 is held open by qemu-system-x86 (process 71)",
+                "nvme0n1p2 is held open by mkfs my disk (process 8)"
+            ]
+        );
+        let mut free = Uses::default();
+        free.opened("nvme0n1", "\n");
+        free.opened("nvme0n2", "/dev/nvme0n1 71 qemu\n");
+        assert_eq!(free, Uses::default());
     }
 
     #[test]

@@ -18,10 +18,10 @@ use std::collections::BTreeMap;
 /// Huge pages, and disks bound to a user-space driver: what a target of SPDK needs of a host.
 ///
 /// Only the disks in `devices` are touched: SPDK's own script takes every disk that it knows where no list is given, and
-/// ends well where it bound nothing. A disk that is mounted, swapped to or held (LVM, MD, device mapper, bcache) is
-/// refused with what uses it. One with a partition table, a file system or another signature (Ceph and LVM members too)
-/// is refused with what was found, until `data` names its serial number or its name in /dev/disk/by-id: then it is
-/// bound, and its data is the target's to overwrite.
+/// ends well where it bound nothing. A disk that is mounted, swapped to, held (LVM, MD, device mapper, bcache) or open
+/// in a process is refused with what uses it, and looked at once more right before it is bound. One with a partition
+/// table, a file system or another signature (Ceph and LVM members too) is refused with what was found, until `data`
+/// names its serial number or its name in /dev/disk/by-id: then it is bound, and its data is the target's to overwrite.
 ///
 /// Binding goes through sysfs (`driver_override`, `unbind`, `drivers_probe`) and is looked at by the driver link. It is
 /// lost at a boot, so a unit binds the same disks again before file systems are mounted, after it has compared the

@@ -35,6 +35,7 @@ pub(super) fn host(disk: &Json) -> Host {
         .value(&format!("{FOLDER}/iommu_group/devices/{ADDRESS}/class"), "0x010802")
         .answer(Row::new("pci-driver", [ADDRESS]), ok("nvme\n"))
         .answer(Row::new("lsblk", Vec::<String>::new()), ok(&json!({ "blockdevices": [disk] }).to_string()))
+        .answer(super::bind::openers(ADDRESS), ok(""))
         .answer(
             Row::new("modinfo", ["-F", "filename", "--", "vfio_pci"]),
             ok("/lib/modules/6.1/vfio-pci.ko\n"),

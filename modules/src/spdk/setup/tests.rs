@@ -71,6 +71,21 @@ fn what_is_in_use_is_refused_with_its_holder() {
 }
 
 #[test]
+fn what_a_process_holds_open_is_refused_with_its_name() {
+    let openers = |status: i32, text: &str| {
+        let output = Seen::Output(Output { status, ..Output::ok(text) });
+        host(&blank()).answer(super::bind::openers(ADDRESS), output)
+    };
+    let args = json!({ "devices": [{ "address": ADDRESS, "data": "S3X1" }] });
+    let why = refusal::<SpdkSetup>(&openers(0, "/dev/nvme0n1 4711 qemu-system-x86\n"), args.clone());
+    assert!(why.contains("held open by qemu-system-x86 (process 4711)"), "{why}");
+    assert!(why.contains("no argument overrides"), "{why}");
+    // What cannot be told is not free.
+    assert!(refusal::<SpdkSetup>(&openers(126, ""), args.clone()).contains("cannot be told"));
+    assert_eq!(binds(&planned::<SpdkSetup>(&openers(0, ""), args)).len(), 1);
+}
+
+#[test]
 fn what_is_not_blank_is_refused_until_it_is_given_away() {
     for (more, words) in [
         (json!({ "pttype": "gpt" }), "partition table type gpt"),

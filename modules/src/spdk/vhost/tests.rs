@@ -145,6 +145,29 @@ fn no_block_device_is_exported_twice() {
 }
 
 #[test]
+fn slots_are_said_and_are_those_of_a_controller() {
+    let one =
+        || target().with("bdev_malloc_create", json!({ "name": "M", "num_blocks": 16, "block_size": 512 }));
+    // A target would choose a slot by itself for -1, and another one each time.
+    for slot in ["8", "-1", "a", ""] {
+        let why = refusal::<SpdkVhost>(&served(one()), scsi(json!({ slot: "M" })));
+        assert!(why.contains(&format!("`{slot}` is not a slot")) && why.contains("0 to 7"), "{why}");
+    }
+    let change = planned::<SpdkVhost>(&served(one()), scsi(json!({ "7": "M" })));
+    let sent: Vec<&Json> = change
+        .steps
+        .iter()
+        .filter_map(|step| match &step.act {
+            Act::Rpc { method, params, .. } if method == "vhost_scsi_controller_add_target" => Some(params),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(sent, [&json!({ "ctrlr": "vhost.0", "scsi_target_num": 7, "bdev_name": "M" })]);
+    let blk = json!({ "controllers": [{ "name": "v", "kind": "blk", "bdev": "M", "slots": { "0": "M" } }] });
+    assert!(refusal::<SpdkVhost>(&served(one()), blk).contains("has no slots"));
+}
+
+#[test]
 fn a_disk_moves_from_one_slot_to_another() {
     let mut args = wanted();
     args["controllers"][0]["slots"] = json!({ "0": "Nvme0n1", "3": "Malloc0" });

@@ -136,6 +136,18 @@ fn only(bdev: &Bdev, given: &[(&str, bool, bool)]) -> Result<(), Stop> {
     Ok(())
 }
 
+/// How many blocks a RAM disk has.
+fn malloc_blocks(bdev: &Bdev, block: u32) -> Result<u64, Stop> {
+    let (name, text) = (&bdev.name, bdev.size.as_deref().unwrap_or_default());
+    let bytes = parse_size(text).map_err(|why| Stop::refused("bdevs", format!("{name}: {why}")))?;
+    let blocks = bytes / u64::from(block);
+    if blocks == 0 || !bytes.is_multiple_of(u64::from(block)) {
+        let why = format!("{name}: {text} is not a number of blocks of {block} bytes");
+        return Err(Stop::refused("bdevs", why));
+    }
+    Ok(blocks)
+}
+
 fn of_bdev(bdev: &Bdev, addresses: &mut Vec<String>) -> Result<Object, Stop> {
     use BdevKind::{Aio, Malloc, Nvme, Uring};
     let kind = bdev.kind;
@@ -153,15 +165,8 @@ fn of_bdev(bdev: &Bdev, addresses: &mut Vec<String>) -> Result<Object, Stop> {
     let by_name = json!({ "name": name });
     let (make, take, is) = match kind {
         Malloc => {
-            let (block, text) = (block_size(bdev)?, bdev.size.as_deref().unwrap_or_default());
-            let bytes = parse_size(text).map_err(|why| Stop::refused("bdevs", format!("{name}: {why}")))?;
-            let blocks = bytes / u64::from(block);
-            if blocks == 0 || !bytes.is_multiple_of(u64::from(block)) {
-                return Err(Stop::refused(
-                    "bdevs",
-                    format!("{name}: {text} is not a number of blocks of {block} bytes"),
-                ));
-            }
+            let block = block_size(bdev)?;
+            let blocks = malloc_blocks(bdev, block)?;
             (
                 ("bdev_malloc_create", json!({ "name": name, "num_blocks": blocks, "block_size": block })),
                 "bdev_malloc_delete",

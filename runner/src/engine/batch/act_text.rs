@@ -65,71 +65,8 @@ fn put(
             meta_text(&word, meta, None, "false", &mut lines)?;
             join_lines(&lines, out);
         }
-        Image::File { .. } => {
-            let place = placing.of(index).ok_or("a content without a place")?;
-            let temp = place.word()?;
-            match (place.in_place, &place.path) {
-                (true, _) => {
-                    let _ = write!(out, "cat {temp} > {word} && rm -f -- {temp}");
-                    let Image::File { meta, .. } = image else { return Ok(()) };
-                    let meta = match &step.before {
-                        Seen::Node(node) => &meta.beyond(node),
-                        _ => meta,
-                    };
-                    let mut lines = String::new();
-                    meta_text(&word, meta, None, "false", &mut lines)?;
-                    if !lines.is_empty() {
-                        out.push_str(" && ");
-                        join_lines(&lines, out);
-                    }
-                }
-                (false, Some(_)) => {
-                    let _ = write!(out, "mv -fT -- {temp} {word}");
-                }
-                (false, None) if place.direct => {
-                    let (beside, Image::File { content: Content::Bytes(bytes), meta }) =
-                        (placing.beside(path, index)?, image)
-                    else {
-                        return Err(format!("{path} has no content"));
-                    };
-                    let umask = 0o666 & !meta.mode.unwrap_or(0o644);
-                    let _ = write!(
-                        out,
-                        "umask {umask:04o} && {} > {beside} && umask 022 && mv -fT -- {beside} {word}",
-                        emit(bytes.as_slice())
-                    );
-                }
-                (false, None) => {
-                    let beside = placing.beside(path, index)?;
-                    let _ = write!(out, "cp -p -- {temp} {beside} && mv -fT -- {beside} {word}");
-                }
-            }
-            if step.before == modules::vocabulary::Seen::Absent {
-                // A new file has the label of its folder; the policy may want another.
-                let _ = write!(
-                    out,
-                    " && {{ [ ! -e /sys/fs/selinux/enforce ] || ! command -v restorecon >/dev/null || restorecon -- {word}; }}"
-                );
-            }
-        }
-        Image::Dir { meta } => {
-            let new = step.before == modules::vocabulary::Seen::Absent;
-            let mode = meta.mode.unwrap_or(0o755);
-            if new {
-                let _ = write!(out, "mkdir -m {mode:04o} -- {word}");
-            }
-            let mut lines = String::new();
-            let rest = if new { Meta { mode: None, ..meta.clone() } } else { meta.clone() };
-            meta_text(&word, &rest, None, "false", &mut lines)?;
-            match (new, lines.is_empty()) {
-                (true, true) => {}
-                (true, false) => {
-                    out.push_str(" && ");
-                    join_lines(&lines, out);
-                }
-                (false, _) => join_lines(&lines, out),
-            }
-        }
+        Image::File { meta, content } => put_file(path, index, (content, meta), step, placing, out)?,
+        Image::Dir { meta } => put_dir(&word, meta, step, out)?,
         Image::Link { target } => {
             let target = literal(target.as_bytes()).map_err(|why| format!("a link {why}"))?;
             let beside = placing.beside(path, index)?;
@@ -153,6 +90,81 @@ fn put(
         Image::Aside => {
             let _ = write!(out, "[ ! -e {word} ] && mv -T -- \"$D/aside\"{word} {word}");
         }
+    }
+    Ok(())
+}
+
+/// A staged content goes to its place.
+fn put_file(
+    path: &HostPath,
+    index: usize,
+    (content, meta): (&Content, &Meta),
+    step: &Step,
+    placing: &Placing,
+    out: &mut String,
+) -> Result<(), String> {
+    let word = path_word(path)?;
+    let place = placing.of(index).ok_or("a content without a place")?;
+    let temp = place.word()?;
+    match (place.in_place, &place.path) {
+        (true, _) => {
+            let _ = write!(out, "cat {temp} > {word} && rm -f -- {temp}");
+            let meta = match &step.before {
+                Seen::Node(node) => &meta.beyond(node),
+                _ => meta,
+            };
+            let mut lines = String::new();
+            meta_text(&word, meta, None, "false", &mut lines)?;
+            if !lines.is_empty() {
+                out.push_str(" && ");
+                join_lines(&lines, out);
+            }
+        }
+        (false, Some(_)) => {
+            let _ = write!(out, "mv -fT -- {temp} {word}");
+        }
+        (false, None) if place.direct => {
+            let Content::Bytes(bytes) = content else { return Err(format!("{path} has no content")) };
+            let beside = placing.beside(path, index)?;
+            let umask = 0o666 & !meta.mode.unwrap_or(0o644);
+            let _ = write!(
+                out,
+                "umask {umask:04o} && {} > {beside} && umask 022 && mv -fT -- {beside} {word}",
+                emit(bytes.as_slice())
+            );
+        }
+        (false, None) => {
+            let beside = placing.beside(path, index)?;
+            let _ = write!(out, "cp -p -- {temp} {beside} && mv -fT -- {beside} {word}");
+        }
+    }
+    if step.before == Seen::Absent {
+        // A new file has the label of its folder; the policy may want another.
+        let _ = write!(
+            out,
+            " && {{ [ ! -e /sys/fs/selinux/enforce ] || ! command -v restorecon >/dev/null || restorecon -- {word}; }}"
+        );
+    }
+    Ok(())
+}
+
+/// A folder is made, or gets what it should have.
+fn put_dir(word: &str, meta: &Meta, step: &Step, out: &mut String) -> Result<(), String> {
+    let new = step.before == Seen::Absent;
+    let mode = meta.mode.unwrap_or(0o755);
+    if new {
+        let _ = write!(out, "mkdir -m {mode:04o} -- {word}");
+    }
+    let mut lines = String::new();
+    let rest = if new { Meta { mode: None, ..meta.clone() } } else { meta.clone() };
+    meta_text(word, &rest, None, "false", &mut lines)?;
+    match (new, lines.is_empty()) {
+        (true, true) => {}
+        (true, false) => {
+            out.push_str(" && ");
+            join_lines(&lines, out);
+        }
+        (false, _) => join_lines(&lines, out),
     }
     Ok(())
 }

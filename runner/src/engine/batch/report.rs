@@ -131,10 +131,12 @@ impl BatchReport {
         if act.output.status != 0 {
             return Verdict::Failed(words_of(&step.act, &act.output));
         }
-        if let (Some(words), Act::Call { row, .. }) = (&self.fell_back, &step.act)
-            && row.name == "reboot"
-        {
-            return Verdict::Failed(words.clone());
+        if let Some(words) = &self.fell_back {
+            // What armed the trial may be gone with it: the boot alone tells how it went.
+            return match &step.act {
+                Act::Call { row, .. } if row.name == "reboot" => Verdict::Failed(words.clone()),
+                _ => Verdict::Proven,
+            };
         }
         if step.after == Match::Any || self.is_superseded(batch, index) {
             return Verdict::Proven;

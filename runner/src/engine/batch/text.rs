@@ -162,13 +162,7 @@ fn stage(batch: &Batch, placing: &Placing, out: &mut String) -> Result<Vec<(Host
         }
         match content {
             Content::Bytes(bytes) if bytes.as_slice().len() >= crate::transport::shell::word::LARGE => {
-                let Place { path: Some(temp), .. } = place else {
-                    return Err(format!(
-                        "{path} is too large to be put where its folder is made in the same batch, or where it must be \
-                         written in place (a mount point, or other hard links to it)"
-                    ));
-                };
-                uploads.push((temp.clone(), index));
+                uploads.push((uploaded(path, place)?, index));
                 let length = bytes.as_slice().len();
                 let _ = writeln!(out, "[ \"$(wc -c < {temp})\" = {length} ] || f stage.{index}");
                 if let Some(mode) = plain {
@@ -176,34 +170,16 @@ fn stage(batch: &Batch, placing: &Placing, out: &mut String) -> Result<Vec<(Host
                 }
             }
             Content::Bytes(bytes) => {
-                let write = format!("{} > {temp}", emit(bytes.as_slice()));
-                match place.kept {
-                    Some(digest) => {
-                        let kept = path_word(path)?;
-                        let _ = writeln!(
-                            out,
-                            "{}; if [ -n \"$_k\" ]; then cp -a -T -- \"$_k\" {temp}; else {write}; fi || f stage.{index} {temp}",
-                            find_kept(&kept, digest)
-                        );
-                    }
-                    None => {
-                        let _ = writeln!(out, "{write} || f stage.{index} {temp}");
-                    }
+                let mut write = format!("{} > {temp}", emit(bytes.as_slice()));
+                if let Some(digest) = place.kept {
+                    write = format!(
+                        "{}; if [ -n \"$_k\" ]; then cp -a -T -- \"$_k\" {temp}; else {write}; fi",
+                        find_kept(&path_word(path)?, digest)
+                    );
                 }
+                let _ = writeln!(out, "{write} || f stage.{index} {temp}");
             }
-            Content::Kept(digest) => {
-                let kept = path_word(path)?;
-                let copy = match place.kept {
-                    Some(_) => format!("cp -a -T -- \"$_k\" {temp}"),
-                    None => format!("cat \"$_k\" > {temp}"),
-                };
-                let _ = writeln!(
-                    out,
-                    "{}; [ -n \"$_k\" ] || {{ echo 'what was kept of '{kept}' is not in the folder of the run any more' >&2; f stage.{index}; }}; \
-                     {copy} || f stage.{index}",
-                    find_kept(&kept, *digest)
-                );
-            }
+            Content::Kept(digest) => stage_kept((path, *digest), place, index, out)?,
             Content::Same => {}
         }
         if plain.is_some() {
@@ -222,6 +198,37 @@ fn stage(batch: &Batch, placing: &Placing, out: &mut String) -> Result<Vec<(Host
         }
     }
     Ok(uploads)
+}
+
+/// The temporary file that a large content is sent to by a channel of its own.
+fn uploaded(path: &HostPath, place: &Place) -> Result<HostPath, String> {
+    place.path.clone().ok_or_else(|| {
+        format!(
+            "{path} is too large to be put where its folder is made in the same batch, or where it must be written in \
+             place (a mount point, or other hard links to it)"
+        )
+    })
+}
+
+/// A content that the host itself kept comes back.
+fn stage_kept(
+    (path, digest): (&HostPath, Digest),
+    place: &Place,
+    index: usize,
+    out: &mut String,
+) -> Result<(), String> {
+    let (temp, kept) = (place.word()?, path_word(path)?);
+    let copy = match place.kept {
+        Some(_) => format!("cp -a -T -- \"$_k\" {temp}"),
+        None => format!("cat \"$_k\" > {temp}"),
+    };
+    let _ = writeln!(
+        out,
+        "{}; [ -n \"$_k\" ] || {{ echo 'what was kept of '{kept}' is not in the folder of the run any more' >&2; f stage.{index}; }}; \
+         {copy} || f stage.{index}",
+        find_kept(&kept, digest)
+    );
+    Ok(())
 }
 
 /// Finds what was kept of a path under a digest, in the folder of the batch that changed it first: with all of its

@@ -11,7 +11,7 @@ use crate::engine::walk::{Planned, Ran, What};
 use crate::journal::{HostEnd, Journal, JournalError, Record};
 use crate::report::event::Event;
 use modules::fold::{Folded, fold};
-use modules::vocabulary::{Act, Activation, Change, Goal, Output, Read, TaskId, touches};
+use modules::vocabulary::{Act, Activation, Change, Goal, Output, Read, TaskId, outdates};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -227,7 +227,9 @@ impl HostRun {
     /// The reads of a host that acts may have changed, to be looked at again in the same script.
     pub(super) fn touched(&self, target: &Target, acts: &[&Act]) -> Vec<Read> {
         let Some(known) = self.state.known.get(target) else { return Vec::new() };
-        known.seen.keys().filter(|read| acts.iter().any(|act| touches(act, read))).cloned().collect()
+        let seen = known.seen.iter();
+        let outdated = seen.filter(|(read, seen)| acts.iter().any(|act| outdates(act, read, seen)));
+        outdated.map(|(read, _)| read.clone()).collect()
     }
 
     /// Forgets what the acts may have changed, and takes what was seen afterwards.
@@ -236,7 +238,7 @@ impl HostRun {
         for (other, known) in &mut self.state.known {
             // What was asked of a cluster is the same whichever host asked.
             if other.host == target.host || batch.cluster.is_some() {
-                known.forget(|read| acts.iter().any(|act| touches(act, read)));
+                known.forget(|read, seen| acts.iter().any(|act| outdates(act, read, seen)));
             }
         }
         if batch.cluster.is_some() || target.host != self.state.name {

@@ -148,6 +148,8 @@ impl HostRun {
             batch: batch.number,
             report: report.clone(),
         })?;
+        // What a unit was started with is not what it runs with now.
+        self.learn(&target, &batch, &report);
         let mut fine = true;
         for (index, unit) in units.iter().enumerate() {
             match report.verdict(&batch, index) {

@@ -329,17 +329,9 @@ impl HostRun {
                 Err(error) => return self.broken(journal, &error, applied.is_some()).await.map(Some),
             };
             if let Some(batch) = applied.take()
-                && let Some((task, problem, handled)) = judged_bad(&walked.planned, &batch.keys)
+                && let Some(end) = self.judge(journal, &walked.planned, batch).await?
             {
-                let (title, keys) = (task.title.clone(), batch.keys.clone());
-                let end = self.take_back(journal, batch, title, problem, handled).await?;
-                if !handled {
-                    // What the batch changed is no more: it is not told as changed.
-                    let first = walked.planned.iter().position(|task| keys.contains(&task.key));
-                    self.tell_rest(&walked.planned, first.unwrap_or(0));
-                    self.counts.add(TaskEnd::Failed);
-                    return Ok(Some(end));
-                }
+                return Ok(Some(end));
             }
             match next(&walked.planned) {
                 Next::Nothing => {
@@ -374,19 +366,8 @@ impl HostRun {
                 // The way to a cluster may be gone since it was planned: nothing was sent yet.
                 Next::Batch(group) if group.cluster.is_some() && self.is_gone(&group.target).await => {}
                 Next::Batch(group) => {
-                    if let Some((at, problem)) = self.unreviewed(&walked.planned, &group.members) {
-                        self.tell_rest(&walked.planned, at);
-                        self.trouble(Some(&walked.planned[at]), problem);
-                        return Ok(Some(HostEnd::Stale));
-                    }
-                    let first = &walked.planned[group.members[0]];
-                    if !self.in_step(first).await {
-                        self.tell_rest(&walked.planned, group.members[0]);
-                        return Ok(Some(HostEnd::Skipped));
-                    }
-                    if !self.consents(&walked.planned, &group.members).await {
-                        self.tell_rest(&walked.planned, group.members[0]);
-                        return Ok(Some(HostEnd::Declined));
+                    if let Some(end) = self.held_back(&walked.planned, &group.members).await {
+                        return Ok(Some(end));
                     }
                     self.freeze(&walked.planned[..group.end]);
                     self.tell_rest(&walked.planned, group.members[0]);
@@ -397,6 +378,45 @@ impl HostRun {
                 }
             }
         }
+    }
+
+    /// Takes a batch back that its own tasks judge bad; the host's end, unless somebody handles that.
+    async fn judge(
+        &mut self,
+        journal: &Journal,
+        planned: &[Planned],
+        batch: Applied,
+    ) -> Result<Option<HostEnd>, JournalError> {
+        let Some((task, problem, handled)) = judged_bad(planned, &batch.keys) else { return Ok(None) };
+        let (title, keys) = (task.title.clone(), batch.keys.clone());
+        let end = self.take_back(journal, batch, title, problem, handled).await?;
+        if handled {
+            return Ok(None);
+        }
+        // What the batch changed is no more: it is not told as changed.
+        let first = planned.iter().position(|task| keys.contains(&task.key));
+        self.tell_rest(planned, first.unwrap_or(0));
+        self.counts.add(TaskEnd::Failed);
+        Ok(Some(end))
+    }
+
+    /// Why a batch is not sent: it was not reviewed like this, its turn is over, or nobody consents.
+    async fn held_back(&mut self, planned: &[Planned], members: &[usize]) -> Option<HostEnd> {
+        if let Some((at, problem)) = self.unreviewed(planned, members) {
+            self.tell_rest(planned, at);
+            self.trouble(Some(&planned[at]), problem);
+            return Some(HostEnd::Stale);
+        }
+        let first = members[0];
+        let end = if !self.in_step(&planned[first]).await {
+            HostEnd::Skipped
+        } else if !self.consents(planned, members).await {
+            HostEnd::Declined
+        } else {
+            return None;
+        };
+        self.tell_rest(planned, first);
+        Some(end)
     }
 
     /// The first task of a batch that was not reviewed like this.

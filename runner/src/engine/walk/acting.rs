@@ -35,20 +35,25 @@ impl Walker<'_> {
         self.acting(frame, host)
     }
 
-    /// As whom the task acts on a host.
+    /// As whom the task acts on a host. The variables `ansible_become*` go before the keywords, as in Ansible.
     pub(super) fn acting(&self, frame: &Frame<'_>, host: String) -> Result<Target, Unknown> {
         let task = frame.task;
         let scope = self.scope(Some(task), frame.locals.clone());
         let settings = &task.settings;
-        let var = |name: &str| -> Option<String> {
-            scope.get(name)?;
-            let rendered =
-                scope.templates().value(&format!("{{{{ {name} | default('') }}}}"), &scope).ok()?;
-            super::setting::text_of(&rendered.value).filter(|text| !text.is_empty())
+        let at = &task.action.span;
+        let var = |name: &str| -> Result<Option<String>, Unknown> {
+            if scope.get(name).is_none() {
+                return Ok(None);
+            }
+            let rendered = scope.templates().value(&format!("{{{{ {name} | default('') }}}}"), &scope);
+            let rendered = rendered.map_err(|fault| Unknown::of(&fault, at))?;
+            Ok(super::setting::text_of(&rendered.value).filter(|text| !text.is_empty()))
         };
-        let becomes = match &settings.r#become {
-            Some(setting) => scope.flag(Some(setting), false)?,
-            None => var("ansible_become").is_some_and(|text| crate::playbook::boolean(&text) == Some(true)),
+        let becomes = match var("ansible_become")? {
+            Some(text) => crate::playbook::boolean(&text).ok_or_else(|| {
+                Unknown::wrong(format!("`ansible_become: {text}` is neither yes nor no"), at)
+            })?,
+            None => scope.flag(settings.r#become.as_ref(), false)?,
         };
         if !becomes {
             return Ok(Target { host, user: Acting::Login });
@@ -56,21 +61,24 @@ impl Walker<'_> {
         let text = |setting: Option<&crate::playbook::Setting<String>>,
                     name: &str|
          -> Result<Option<String>, Unknown> {
-            Ok(scope.text(setting)?.or_else(|| var(name)))
+            match var(name)? {
+                Some(text) => Ok(Some(text)),
+                None => scope.text(setting),
+            }
         };
         let user =
             text(settings.become_user.as_ref(), "ansible_become_user")?.unwrap_or_else(|| "root".into());
-        let method =
-            text(settings.become_method.as_ref(), "ansible_become_method")?.unwrap_or_else(|| "sudo".into());
-        let flags = text(settings.become_flags.as_ref(), "ansible_become_flags")?.unwrap_or_default();
-        let exe = text(settings.become_exe.as_ref(), "ansible_become_exe")?;
         // Becoming who one is already would only cost a shell.
         let login =
             self.state.known.iter().find(|(target, _)| target.host == host && target.user == Acting::Login);
         if login.and_then(|(_, known)| known.who.as_ref()).is_some_and(|who| who.user == user) {
             return Ok(Target { host, user: Acting::Login });
         }
-        let flags = shlex::split(&flags).unwrap_or_default();
-        Ok(Target { host, user: Acting::Becoming { method, user, flags, exe } })
+        let method = text(settings.become_method.as_ref(), "ansible_become_method")?;
+        let flags = text(settings.become_flags.as_ref(), "ansible_become_flags")?;
+        let exe = text(settings.become_exe.as_ref(), "ansible_become_exe")?;
+        let user = Acting::becoming(method.as_deref().unwrap_or("sudo"), user, flags.as_deref(), exe)
+            .map_err(|why| Unknown::wrong(why, at))?;
+        Ok(Target { host, user })
     }
 }

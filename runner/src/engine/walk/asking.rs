@@ -11,6 +11,19 @@ use modules::vocabulary::{Back, Change, DeadMan, Facts, Read, RiskName, TaskId};
 use serde_json::{Map, json};
 
 impl Walker<'_> {
+    /// Later tasks are planned on what the change will leave.
+    fn foresee(&mut self, frame: &Frame<'_>, change: &Change) {
+        let order = TaskId(self.order);
+        for facts in self.facts.values_mut() {
+            facts.plan(order, change.steps.iter().cloned());
+        }
+        self.facts.entry(frame.target.clone()).or_insert_with(|| {
+            let mut facts = Facts::default();
+            facts.plan(order, change.steps.iter().cloned());
+            facts
+        });
+    }
+
     /// A change that the module asks for.
     pub(super) fn changed(
         &mut self,
@@ -29,7 +42,7 @@ impl Walker<'_> {
             let (host, title) = (frame.target.host.clone(), frame.task.title());
             self.out.tell(&host, &title, frame.secret, std::mem::take(&mut change.evidence));
         }
-        let change = match self.on_trial(&frame, change) {
+        let mut change = match self.on_trial(&frame, change) {
             Ok(change) => change,
             Err(inst) => return *inst,
         };
@@ -39,6 +52,10 @@ impl Walker<'_> {
         if change.is_empty() && change.wait.is_none() {
             return self.unchanged(frame, change, (tries, again));
         }
+        if let Some(problem) = crate::playbook::unjudged::of_task(frame.task) {
+            return self.failed(&frame, problem);
+        }
+        change.notes.extend(frame.task.expect.iter().map(ToString::to_string));
         match self
             .scope(Some(frame.task), frame.locals.clone())
             .flag(frame.task.settings.check_mode.as_ref(), false)
@@ -52,15 +69,7 @@ impl Walker<'_> {
         }
         let change = watched(frame.task, change);
         self.changes = true;
-        let order = TaskId(self.order);
-        for facts in self.facts.values_mut() {
-            facts.plan(order, change.steps.iter().cloned());
-        }
-        self.facts.entry(frame.target.clone()).or_insert_with(|| {
-            let mut facts = Facts::default();
-            facts.plan(order, change.steps.iter().cloned());
-            facts
-        });
+        self.foresee(&frame, &change);
         let mut result = result_of(&change.result, change.is_felt(), false);
         if change.answer.is_some() {
             let mark = late(&format!("`{}`", frame.task.title()));
@@ -163,7 +172,11 @@ impl Walker<'_> {
             verdict if verdict.failed => self.failed_by(&frame, verdict, None),
             verdict => {
                 let result = verdict.result.clone();
-                self.planned_in(&frame, What::Same { result, notes: change.notes });
+                let stays = change.risks.iter().map(|risk| {
+                    format!("accepted risk {}, it stays as it is: {}", risk.name.as_str(), risk.why)
+                });
+                let notes = stays.chain(change.notes.iter().cloned()).collect();
+                self.planned_in(&frame, What::Same { result, notes });
                 Inst { secret: frame.secret, ..Inst::known(verdict.result, verdict.changed) }
             }
         }

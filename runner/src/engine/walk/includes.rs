@@ -85,7 +85,7 @@ impl<'w> Walker<'w> {
         }
         let name = |node: &crate::yaml::Node| -> Result<String, Unknown> {
             super::setting::text_of(&scope.evaluated(node)?.0)
-                .ok_or_else(|| Unknown::wrong("this must come out as a name", node))
+                .ok_or_else(|| Unknown::wrong("this must come out as a name", &node.span))
         };
         let optional = |node: &Option<Arc<crate::yaml::Node>>| -> Result<String, Unknown> {
             node.as_ref().map_or(Ok(String::new()), |node| name(node))

@@ -37,7 +37,8 @@ impl Scope<'_> {
             )
             && crate::template::Vars::get(self, text).is_some()
         {
-            let found = self.templates().expression(text, self).map_err(|fault| Unknown::of(&fault, node))?;
+            let found =
+                self.templates().expression(text, self).map_err(|fault| Unknown::of(&fault, &node.span))?;
             return Ok((found.value, found.secret));
         }
         self.evaluated(node)
@@ -45,7 +46,7 @@ impl Scope<'_> {
 
     fn items(&self, repeat: &Loop, task: &Task, over: Json) -> Result<Vec<Json>, Unknown> {
         let node = &repeat.over;
-        let wrong = |message: &str| Unknown::wrong(message, node);
+        let wrong = |message: &str| Unknown::wrong(message, &node.span);
         match repeat.kind {
             LoopKind::Loop => match over {
                 Json::Array(items) => Ok(items),
@@ -86,17 +87,7 @@ impl Scope<'_> {
             LoopKind::Nested => Ok(nested(list(over))),
             LoopKind::Subelements => subelements(list(over)).map_err(|why| wrong(&why)),
             LoopKind::Fileglob => Ok(self.scene.globbed(&task.place, &texts(list(over)))),
-            LoopKind::FirstFound => {
-                let skip = skips(&over);
-                let names = first_found_names(over);
-                match names.iter().find_map(|name| {
-                    self.scene.found(&task.place, &["files", "templates", "tasks", "vars"], name)
-                }) {
-                    Some(path) => Ok(vec![json!(path)]),
-                    None if skip => Ok(Vec::new()),
-                    None => Err(wrong(&format!("none of these files was found: {}", names.join(", ")))),
-                }
-            }
+            LoopKind::FirstFound => self.first_found(task, over).map_err(|why| wrong(&why)),
             LoopKind::InventoryHostnames => {
                 let inventory = self.scene.inventory();
                 let patterns = texts(list(over)).join(":");
@@ -107,6 +98,17 @@ impl Scope<'_> {
                 })?;
                 Ok(hosts.into_iter().map(|host| json!(inventory.host_name(host))).collect())
             }
+        }
+    }
+
+    fn first_found(&self, task: &Task, over: Json) -> Result<Vec<Json>, String> {
+        let skip = skips(&over);
+        let names = first_found_names(over);
+        let folders = ["files", "templates", "tasks", "vars"];
+        match names.iter().find_map(|name| self.scene.found(&task.place, &folders, name)) {
+            Some(path) => Ok(vec![json!(path)]),
+            None if skip => Ok(Vec::new()),
+            None => Err(format!("none of these files was found: {}", names.join(", "))),
         }
     }
 

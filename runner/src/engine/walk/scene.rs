@@ -10,7 +10,7 @@ use crate::inventory::{HostId, Inventory};
 use crate::playbook::{Loader, Playbook, Selection, TaskId};
 use crate::template::{Json, Templates, Var};
 use crate::vault::Password;
-use modules::vocabulary::{Act, Facts, Read, touches};
+use modules::vocabulary::{Act, Facts, Read, Seen, outdates};
 use serde_json::json;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::AtomicBool;
@@ -97,8 +97,8 @@ struct Deed {
 
 impl Deed {
     /// Whether an answer that was seen on a host is not known any more.
-    fn spoils(&self, host: &str, read: &Read) -> bool {
-        (self.cluster || self.on == host) && self.acts.iter().any(|act| touches(act, read))
+    fn spoils(&self, host: &str, read: &Read, seen: &Seen) -> bool {
+        (self.cluster || self.on == host) && self.acts.iter().any(|act| outdates(act, read, seen))
     }
 }
 
@@ -260,7 +260,7 @@ impl Scene {
         {
             let mut all = self.shared.known.write().unwrap_or_else(PoisonError::into_inner);
             for (target, known) in all.iter_mut() {
-                known.forget(|read| deed.spoils(&target.host, read));
+                known.forget(|read, seen| deed.spoils(&target.host, read, seen));
             }
         }
         self.shared.done.write().unwrap_or_else(PoisonError::into_inner).push(deed);
@@ -271,7 +271,7 @@ impl Scene {
         let done = self.shared.done.read().unwrap_or_else(PoisonError::into_inner);
         for deed in done.iter().skip(*heard).filter(|deed| deed.by != host) {
             for (target, known) in known.iter_mut() {
-                known.forget(|read| deed.spoils(&target.host, read));
+                known.forget(|read, seen| deed.spoils(&target.host, read, seen));
             }
         }
         *heard = done.len();

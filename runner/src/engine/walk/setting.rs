@@ -2,6 +2,7 @@
 use super::scope::Scope;
 use crate::diagnostic::Diagnostic;
 use crate::playbook::Setting;
+use crate::source::Span;
 use crate::template::{Fault, Json, Templates};
 use crate::yaml::Node;
 
@@ -20,18 +21,18 @@ pub(super) enum Unknown {
 
 impl Unknown {
     /// A fault of a template in a YAML value.
-    pub fn of(fault: &Fault, at: &Node) -> Self {
+    pub fn of(fault: &Fault, at: &Span) -> Self {
         match &fault.kind {
             crate::template::Kind::Late { on } => Self::Late(on.clone()),
             crate::template::Kind::NeedFact { name } => Self::Fact(name.clone()),
-            crate::template::Kind::Undefined { .. } => Self::Undefined(Box::new(fault.diagnostic(&at.span))),
-            _ => Self::Wrong(Box::new(fault.diagnostic(&at.span))),
+            crate::template::Kind::Undefined { .. } => Self::Undefined(Box::new(fault.diagnostic(at))),
+            _ => Self::Wrong(Box::new(fault.diagnostic(at))),
         }
     }
 
     /// A mistake at a place.
-    pub fn wrong(message: impl Into<String>, at: &Node) -> Self {
-        Self::Wrong(Box::new(Diagnostic::error(message, at.span.clone())))
+    pub fn wrong(message: impl Into<String>, at: &Span) -> Self {
+        Self::Wrong(Box::new(Diagnostic::error(message, at.clone())))
     }
 }
 
@@ -54,7 +55,7 @@ impl Scope<'_> {
     /// A fault somewhere inside a value: the text that has it is found again for its place.
     fn unknown_in(&self, node: &Node, fault: &Fault) -> Unknown {
         if fault.is_missing() {
-            return Unknown::of(fault, node);
+            return Unknown::of(fault, &node.span);
         }
         let mut inner = None;
         visit(node, &mut |text| {
@@ -63,10 +64,10 @@ impl Scope<'_> {
                 && let Err(found) = self.templates().value(words, self)
                 && !found.is_missing()
             {
-                inner = Some(Unknown::of(&found, text));
+                inner = Some(Unknown::of(&found, &text.span));
             }
         });
-        inner.unwrap_or_else(|| Unknown::of(fault, node))
+        inner.unwrap_or_else(|| Unknown::of(fault, &node.span))
     }
 
     /// A boolean keyword.
@@ -77,10 +78,10 @@ impl Scope<'_> {
             Some(Setting::Template(node)) => match self.evaluated(node)?.0 {
                 Json::Bool(value) => Ok(value),
                 Json::String(text) => crate::playbook::boolean(&text)
-                    .ok_or_else(|| Unknown::wrong(format!("`{text}` is neither true nor false"), node)),
+                    .ok_or_else(|| Unknown::wrong(format!("`{text}` is neither true nor false"), &node.span)),
                 Json::Number(number) => Ok(number.as_f64() != Some(0.0)),
                 Json::Null => Ok(absent),
-                _ => Err(Unknown::wrong("this must come out as true or false", node)),
+                _ => Err(Unknown::wrong("this must come out as true or false", &node.span)),
             },
         }
     }
@@ -109,9 +110,9 @@ impl Scope<'_> {
                     .trim()
                     .parse()
                     .map(Some)
-                    .map_err(|_| Unknown::wrong(format!("`{text}` is not a number"), node)),
+                    .map_err(|_| Unknown::wrong(format!("`{text}` is not a number"), &node.span)),
                 Json::Null => Ok(None),
-                _ => Err(Unknown::wrong("this must come out as a number", node)),
+                _ => Err(Unknown::wrong("this must come out as a number", &node.span)),
             },
         }
     }
@@ -122,7 +123,7 @@ impl Scope<'_> {
             return Ok((value, false));
         }
         let text = node.as_str().map_or_else(|| node.raw().to_owned(), str::to_owned);
-        self.templates().condition(&text, self).map_err(|fault| Unknown::of(&fault, node))
+        self.templates().condition(&text, self).map_err(|fault| Unknown::of(&fault, &node.span))
     }
 
     /// The first condition that is false, if one is. All must hold.

@@ -190,7 +190,7 @@ impl Walker<'_> {
             Err(fault) if matches!(fault.kind, crate::template::Kind::Undefined { .. }) => {
                 return Ok(Said::Text(format!("{name}: VARIABLE IS NOT DEFINED!")));
             }
-            Err(fault) => return Err(Unknown::of(&fault, node)),
+            Err(fault) => return Err(Unknown::of(&fault, &node.span)),
         };
         if found.secret {
             return Ok(Said::Text(format!("{name}: (hidden: a secret is in it)")));

@@ -104,7 +104,13 @@ fn every_keyword_that_the_tables_name_is_taken() {
         if keywords::refused(keyword).is_some()
             || matches!(
                 keyword,
-                "gate" | "undo" | "local_action" | "accept_risk" | "become_method" | "module_defaults"
+                "expect"
+                    | "gate"
+                    | "undo"
+                    | "local_action"
+                    | "accept_risk"
+                    | "become_method"
+                    | "module_defaults"
             )
         {
             continue;

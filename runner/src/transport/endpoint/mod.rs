@@ -1,12 +1,10 @@
 //! Where a host is and how to log in: what the inventory and ssh_config say, resolved.
-mod becoming;
 mod defaults;
 mod resolve;
 #[cfg(test)]
 mod tests;
 mod vars;
 
-pub use becoming::{Wish, identity};
 pub use defaults::Defaults;
 pub use vars::from_vars;
 

@@ -1,7 +1,6 @@
 //! Variables and what they come to.
 use super::*;
 use crate::transport::ssh_config::Settings;
-use crate::transport::{BecomeMethod, Identity};
 use serde_json::{Map, Value, json};
 
 fn map(value: Value) -> Map<String, Value> {
@@ -144,24 +143,4 @@ fn ssh_config_is_heeded_and_ssh_g_asked_once() {
     let error = from_vars("loop", &Map::new(), &defaults_of(&home)).unwrap_err();
     assert!(error[0].message.contains("go round in a circle"), "{error:?}");
     std::fs::remove_dir_all(&home).unwrap();
-}
-
-#[test]
-fn identities() {
-    let wish = Wish { wanted: true, ..Wish::default() };
-    let of = |vars: Value, login: &str| identity("h1", &map(vars), &wish, login);
-    assert_eq!(of(json!({}), "me").unwrap(), Identity::sudo("root"));
-    assert_eq!(of(json!({}), "root").unwrap(), Identity::Login);
-    assert_eq!(of(json!({"ansible_become": "no"}), "me").unwrap(), Identity::Login);
-    let Identity::Become(who) = of(json!({"ansible_become_method": "ansible.builtin.su", "ansible_become_user": "ceph", "ansible_become_pass": "pw", "ansible_become_flags": "-H -l"}), "me").unwrap() else { panic!() };
-    assert_eq!(
-        (who.method, who.user.as_str(), who.flags.as_slice()),
-        (BecomeMethod::Su, "ceph", ["-l".to_owned()].as_slice())
-    );
-    assert_eq!(who.password.unwrap().reveal(), "pw");
-    assert!(
-        of(json!({"ansible_become_method": "runas"}), "me").unwrap_err()[0]
-            .message
-            .contains("`become_method: runas` is not supported")
-    );
 }

@@ -61,7 +61,7 @@ impl Vars<'_> {
 }
 
 /// The endpoint of a host from its variables, whose templates are rendered already. `ansible_become*` is read by
-/// [`identity`](super::identity); `ansible_python_interpreter` and its kin mean nothing here.
+/// [`Acting`](crate::engine::target::Acting); `ansible_python_interpreter` and its kin mean nothing here.
 pub fn from_vars(host: &str, vars: &Map<String, Value>, defaults: &Defaults) -> Result<Endpoint, Problems> {
     let mut vars = Vars { host, vars, problems: Problems::new() };
     let mut endpoint = Endpoint::local(host);

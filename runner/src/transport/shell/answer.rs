@@ -1,5 +1,6 @@
 //! What goes into an interpreter and what comes back.
 use super::capture::{Captured, DEFAULT_CAP};
+use super::word::wire;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -31,9 +32,9 @@ pub enum Place {
 /// Tags are words of `A-Za-z0-9_.:/-`. Commands in it have /dev/null as their input.
 #[derive(Clone)]
 pub struct Script {
-    /// Shell text without NUL bytes; values in it come from [`literal`](super::word::literal) and
+    /// Shell text as it travels, without NUL bytes; values in it come from [`literal`](super::word::literal) and
     /// [`emit`](super::word::emit) and from nowhere else.
-    pub text: String,
+    pub text: Vec<u8>,
     /// Where it runs.
     pub place: Place,
     /// What is kept of each output of a section, in bytes.
@@ -48,9 +49,9 @@ pub struct Script {
 
 impl Script {
     /// With the default cap, no time limit, in a subshell.
-    pub fn new(text: impl Into<String>) -> Self {
+    pub fn new(text: impl AsRef<str>) -> Self {
         Self {
-            text: text.into(),
+            text: wire(text.as_ref()),
             place: Place::Subshell,
             cap: DEFAULT_CAP,
             caps: BTreeMap::new(),

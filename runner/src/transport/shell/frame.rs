@@ -12,7 +12,6 @@
 //! scripts that is cheaper than a fork and exec of `head`.
 use super::answer::{Place, Script};
 use super::split::Mark;
-use super::word::wire;
 
 /// Scripts up to this size go as lines; in bytes. At 0.3 µs a byte a fork and exec costs about as much.
 const LINES_LIMIT: usize = 3072;
@@ -34,7 +33,7 @@ pub(crate) const LOOP: &str = concat!(
 
 /// The bytes that run a script. NUL bytes must have been refused before.
 pub(crate) fn encode(script: &Script) -> Vec<u8> {
-    let text = &wire(&script.text);
+    let text = &script.text;
     let session = script.place == Place::Session;
     let mut out = Vec::with_capacity(text.len() + 32);
     if text.len() <= LINES_LIMIT {

@@ -167,7 +167,7 @@ impl Shell {
     /// Runs a script: one frame, one round trip.
     pub async fn run(&self, script: &Script) -> Result<Answer, LinkError> {
         let _turn = self.turn.lock().await;
-        if script.text.contains('\0') {
+        if script.text.contains(&0) {
             return Err(self.link.error(LinkErrorKind::Config("a script holds a NUL byte".into())));
         }
         if self.shared.broken.load(Ordering::SeqCst) {

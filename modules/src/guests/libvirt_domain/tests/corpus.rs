@@ -144,7 +144,9 @@ fn another_page_size_keeps_source_access_and_comment() {
     assert_eq!(text, VHOST.replace("size='2048'", "size='1048576'"));
     // Shared memory is there: a further vhost-user device is taken.
     let args = json!({ "vhost_user_scsi": [{ "id": "c0", "socket": "/var/tmp/vhost.0", "queues": 4 }] });
-    assert!(after(VHOST, args).contains("vhost-user-scsi-pci,id=c0-scsi,chardev=c0,num_queues=4"));
+    assert!(after(VHOST, args).contains(
+        "\"driver\":\"vhost-user-scsi-pci\",\"id\":\"c0-scsi\",\"chardev\":\"c0\",\"num_queues\":4"
+    ));
 }
 
 #[test]

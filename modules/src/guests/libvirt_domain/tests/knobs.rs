@@ -1,7 +1,8 @@
 //! What each argument makes of a domain.
 use super::{after, lines, plan, sent, uuid};
 use crate::guests::libvirt_domain::samples::{host, small};
-use crate::vocabulary::RiskName;
+use crate::guests::virsh;
+use crate::vocabulary::{Output, RiskName, Seen};
 use serde_json::json;
 
 #[test]
@@ -81,6 +82,40 @@ fn a_disk_gets_its_place_in_the_boot_order() {
     assert!(change.risks[0].why.contains("<boot dev"), "{:?}", change.risks);
 }
 
+/// QEMU 7.2 takes a device as JSON, behind those that libvirt has placed.
+const DEVICE: &str = "    <qemu:arg value='{\"driver\":\"vhost-user-scsi-pci\",\"id\":\"spdk_vhost_scsi0-scsi\",\"chardev\":\"spdk_vhost_scsi0\",\"num_queues\":2,\"bootindex\":2}'/>\n";
+
+#[test]
+fn an_older_qemu_takes_devices_in_their_order() {
+    let old = "Using library: libvirt 7.0.0\nRunning hypervisor: QEMU 5.2.0\n";
+    let version = |text: &str| {
+        let answer = Seen::Output(Output::ok(text));
+        host(&[("guest", &small())]).answer(virsh::version("qemu:///system"), answer)
+    };
+    let args = json!({
+        "memory_backing": { "hugepages": true, "access": "shared" },
+        "vhost_user_scsi": [{ "id": "c0", "socket": "/var/tmp/vhost.0", "queues": 2, "bootindex": 2 }],
+        "arguments": ["-device ivshmem-plain-pci,id=i0"],
+    });
+    let change = plan(&version(old), args.clone());
+    let text = sent(&change.steps[0]);
+    assert!(
+        text.contains(
+            "<qemu:arg value='vhost-user-scsi-pci,id=c0-scsi,chardev=c0,num_queues=2,bootindex=2'/>"
+        )
+    );
+    assert!(!change.notes.iter().any(|note| note.contains("addr=")), "{:?}", change.notes);
+    // The same device by a newer QEMU takes the place of the older words.
+    let newer = host(&[("guest", &text)]);
+    let change = plan(&newer, args);
+    let after = sent(&change.steps[0]);
+    assert!(
+        !after.contains("'vhost-user-scsi-pci") && after.matches("vhost-user-scsi-pci").count() == 1,
+        "{after}"
+    );
+    assert!(change.notes.iter().any(|note| note.contains("ivshmem-plain-pci") && note.contains("addr=")));
+}
+
 #[test]
 fn qemu_is_given_an_environment_and_arguments() {
     let ready = host(&[("guest", &small())]).file("/usr/lib64/libtcmalloc.so", "");
@@ -95,7 +130,7 @@ fn qemu_is_given_an_environment_and_arguments() {
     for line in [
         "<domain type='kvm' xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>",
         "    <qemu:arg value='-nodefaults'/>\n    <qemu:arg value='-chardev'/>\n    <qemu:arg value='socket,id=spdk_vhost_scsi0,path=/var/tmp/vhost.0'/>\n",
-        "<qemu:arg value='vhost-user-scsi-pci,id=spdk_vhost_scsi0-scsi,chardev=spdk_vhost_scsi0,num_queues=2,bootindex=2'/>",
+        DEVICE,
         "    <qemu:env name='LD_PRELOAD' value='/usr/lib64/libtcmalloc.so'/>\n",
         "  </qemu:commandline>\n</domain>\n",
     ] {

@@ -1,9 +1,17 @@
 //! What is refused in the plan, each with its way out.
 use super::{plan, refusal};
-use crate::guests::libvirt_domain::samples::{host, small};
+use crate::guests::libvirt_domain::LibvirtDomain;
+use crate::guests::libvirt_domain::samples::{host, running, small};
 use crate::guests::virsh;
 use crate::host::Host;
-use crate::vocabulary::{Bytes, Output, RiskName, Seen};
+use crate::module::Module;
+use crate::services::acts::start;
+use crate::services::unit::Unit;
+use crate::trial;
+use crate::vocabulary::{
+    Back, Bytes, Claim, Facts, HostPath, Output, Read, RiskName, Row, Seen, Spoil, Standing, Step, Stop,
+    TaskId,
+};
 use serde_json::json;
 
 fn one() -> Host {
@@ -93,6 +101,32 @@ fn huge_pages_must_be_there_for_all_guests_together() {
 }
 
 #[test]
+fn pages_that_others_use_are_not_there() {
+    let args = json!({ "memory_backing": { "hugepages": true } });
+    let pool = "/sys/kernel/mm/hugepages/hugepages-2048kB";
+    let used = |host: Host, free: &str, promised: &str| {
+        host.value(&format!("{pool}/free_hugepages"), free).value(&format!("{pool}/resv_hugepages"), promised)
+    };
+    // 1024 are reserved, the guest needs 512.
+    assert_eq!(plan(&used(one(), "512", "0"), args.clone()).steps.len(), 1);
+    for (free, promised, others) in [("511", "0", 513), ("600", "100", 524)] {
+        let change = plan(&used(one(), free, promised), args.clone());
+        let why = &change.risks[0].why;
+        assert!(
+            change.steps.is_empty() && why.contains(&format!("{others} of them in use by others")),
+            "{why}"
+        );
+    }
+    // What the guest has itself comes back before it is started anew.
+    let live = small().replace("  <vcpu", "  <memoryBacking>\n    <hugepages/>\n  </memoryBacking>\n  <vcpu");
+    let host = running(host(&[("web-1", &live)]), "web-1", &live, "arg qemu\nhuge 1048576\n");
+    let change = plan(&used(host, "512", "0"), args);
+    assert!(change.risks.is_empty() && change.steps.is_empty(), "{:?}", change.risks);
+    let told: Vec<&Standing> = change.evidence.iter().map(|evidence| &evidence.standing).collect();
+    assert!(matches!(told[..], [Standing::Live { .. }, Standing::Live { .. }]), "{told:?}");
+}
+
+#[test]
 fn the_rest_goes_on_where_one_cannot() {
     let nova = small()
         .replace("web-1", "vm-2")
@@ -119,6 +153,49 @@ fn managers_are_told_by_their_marks() {
     let change =
         plan(&host(&[("x", &small().replace("web-1", "one-of-us"))]), json!({ "features": { "hap": true } }));
     assert_eq!(change.steps.len(), 1, "a name that only begins so is nobody's mark");
+}
+
+/// The facts of a host for a task that asks its libvirt.
+fn asked(host: &Host) -> (LibvirtDomain, Facts) {
+    let args = json!({ "domains": ["web-1"], "features": { "hap": true } });
+    let task: LibvirtDomain = serde_json::from_value(args).unwrap();
+    let facts = trial::facts(host, &task);
+    (task, facts)
+}
+
+#[test]
+fn a_libvirt_that_an_earlier_task_brings_is_decided_late() {
+    let (task, mut facts) = asked(&Host::new());
+    let install = Row::new("apt-get-install", ["libvirt-daemon-system"]);
+    let install =
+        |spoils| Step::call(Claim::new("package", "libvirt"), install.clone(), spoils, Back::Nothing);
+    let below = |folder: &str| vec![Spoil::Missing(HostPath::new(folder).unwrap())];
+    facts.plan(TaskId(3), [install(below("/etc"))]);
+    assert!(matches!(task.plan(&facts), Err(Stop::Refused(_))), "nothing brings it");
+    facts.plan(TaskId(7), [install(below("/usr"))]);
+    assert_eq!(task.plan(&facts), Err(Stop::Late(TaskId(7))));
+    // A libvirt that is there is not asked again for that.
+    let (task, mut facts) = asked(&one());
+    facts.plan(TaskId(7), [install(below("/usr"))]);
+    assert_eq!(task.plan(&facts).unwrap().steps.len(), 1);
+}
+
+#[test]
+fn a_libvirt_that_an_earlier_task_starts_is_decided_late() {
+    let silent = Output { status: 1, stdout: Bytes::default(), stderr: "error: no connection".into() };
+    let host = one().answer(virsh::list("qemu:///system"), Seen::Output(silent));
+    let start = |name: &str| {
+        let properties = [("LoadState", "loaded"), ("ActiveState", "inactive")];
+        let properties = properties.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+        start(&Unit { name: name.to_owned(), properties }).unwrap()
+    };
+    let (task, mut facts) = asked(&host);
+    facts.plan(TaskId(1), [start("chrony.service")]);
+    assert!(matches!(task.plan(&facts), Err(Stop::Refused(_))));
+    facts.plan(TaskId(2), [start("libvirtd.service")]);
+    assert_eq!(task.plan(&facts), Err(Stop::Late(TaskId(2))));
+    let list = Read::Ask(virsh::list("qemu:///system"));
+    assert!(facts.seen(&list).is_some(), "it was asked, and what it said is not believed any more");
 }
 
 #[test]

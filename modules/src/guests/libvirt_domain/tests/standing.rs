@@ -57,6 +57,27 @@ fn what_is_felt_is_proven_twice() {
 }
 
 #[test]
+fn huge_pages_and_pins_are_proven_by_the_kernel() {
+    let backing = "  <memoryBacking>\n    <hugepages/>\n  </memoryBacking>\n  <vcpu";
+    let tune = "</vcpu>\n  <cputune>\n    <vcpupin vcpu='0' cpuset='2'/>\n    <vcpupin vcpu='1' cpuset='3'/>\n  </cputune>";
+    let live = small().replace("  <vcpu", backing).replace("</vcpu>", tune);
+    let args =
+        json!({ "memory_backing": { "hugepages": true }, "cputune": { "vcpupin": { "0": 2, "1": "3" } } });
+    let told = |process: &str| {
+        let host = running(host(&[("web-1", &live)]), "web-1", &live, process);
+        let change = plan(&host, args.clone());
+        assert!(change.is_empty(), "{:?}", change.steps);
+        change.evidence.iter().map(|told| matches!(told.standing, Standing::Live { .. })).collect::<Vec<_>>()
+    };
+    let process =
+        "arg qemu\nhuge 1048576\nhuge 0\ncpus 9 0-15 qemu\ncpus 10 2 CPU 0/KVM\ncpus 11 3 CPU 1/KVM\n";
+    assert_eq!(told(process), [true, true, true, true]);
+    assert_eq!(told(&process.replace("1048576", "0")), [true, false, true, true]);
+    assert_eq!(told(&process.replace("10 2 CPU", "10 0-15 CPU")), [true, true, false, true]);
+    assert_eq!(told(&process.replace("cpus 11 3 CPU 1/KVM\n", "")), [true, true, true], "not plugged in");
+}
+
+#[test]
 fn a_preloaded_library_is_proven_by_what_is_mapped() {
     let env = "<qemu:commandline xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'><qemu:env name='LD_PRELOAD' value='/usr/lib/libtcmalloc.so'/></qemu:commandline></domain>";
     let live = small().replace("</domain>", env);

@@ -1,8 +1,11 @@
 //! `nic_queues`: how many queues a network card has, and which CPUs they ask for.
+#[cfg(test)]
+mod tests;
+
 use super::card::{self, CARDS, named, there};
 use crate::argument::Scalar;
 use crate::files::place::{self, known};
-use crate::files::text::TextFile;
+use crate::files::udev::{self, Rule};
 use crate::host::Host;
 use crate::module::{Module, Sample};
 use crate::shape::{CpuList, Shape};
@@ -176,33 +179,7 @@ impl NicQueues {
         }
         let seen = card::told(facts, &self.look(), &format!("how many queues {} has", self.device))?;
         let counts = counts(&seen.text());
-        let mut wanted = Vec::new();
-        for (channel, count) in &self.channels {
-            let word = channel.word();
-            let Some((most, now)) = counts.get(channel) else {
-                let kinds: Vec<&str> = counts.keys().map(|channel| channel.word()).collect();
-                return Err(Stop::refused(
-                    "channels",
-                    format!("{} has no queues of the kind `{word}`", self.device),
-                )
-                .way_out(format!("it has: {}", kinds.join(", "))));
-            };
-            change.evidence.push(Evidence::told(
-                format!("{} has {count} {word} queues", self.device),
-                format!("ethtool -l {}", self.device),
-                (now == count, false),
-                now.to_string(),
-                Effect::Now,
-            ));
-            if count > most || *count == 0 && *channel == Channel::Combined && counts.len() == 1 {
-                change.risks.push(Risk {
-                    name: RiskName::CannotConverge,
-                    why: format!("{} may have 1 to {most} {word} queues, not {count}", self.device),
-                });
-            } else if now != count {
-                wanted.push((*channel, *now, *count));
-            }
-        }
+        let wanted = self.other_counts(&counts, change)?;
         if wanted.is_empty() {
             return Ok(None);
         }
@@ -234,6 +211,38 @@ impl NicQueues {
             ),
             Back::Exactly(Act::Call { row: call(false), spoils }),
         )))
+    }
+
+    /// The kinds of queues whose number is another than wanted: kind, number now, number wanted.
+    fn other_counts(&self, counts: &Counts, change: &mut Change) -> Result<Vec<(Channel, u32, u32)>, Stop> {
+        let mut wanted = Vec::new();
+        for (channel, count) in &self.channels {
+            let word = channel.word();
+            let Some((most, now)) = counts.get(channel) else {
+                let kinds: Vec<&str> = counts.keys().map(|channel| channel.word()).collect();
+                return Err(Stop::refused(
+                    "channels",
+                    format!("{} has no queues of the kind `{word}`", self.device),
+                )
+                .way_out(format!("it has: {}", kinds.join(", "))));
+            };
+            change.evidence.push(Evidence::told(
+                format!("{} has {count} {word} queues", self.device),
+                format!("ethtool -l {}", self.device),
+                (now == count, false),
+                now.to_string(),
+                Effect::Now,
+            ));
+            if count > most || *count == 0 && *channel == Channel::Combined && counts.len() == 1 {
+                change.risks.push(Risk {
+                    name: RiskName::CannotConverge,
+                    why: format!("{} may have 1 to {most} {word} queues, not {count}", self.device),
+                });
+            } else if now != count {
+                wanted.push((*channel, *now, *count));
+            }
+        }
+        Ok(wanted)
     }
 
     /// The writes to the queues that are there.
@@ -279,30 +288,41 @@ impl NicQueues {
         Ok(())
     }
 
+    /// The rules by which it is so on cards and queues that come later. Each says one thing, so that tasks on one card
+    /// leave each other's alone.
     fn persisted(&self, facts: &Facts, change: &mut Change) -> Result<(), Stop> {
         if !self.persist {
             return Ok(());
         }
-        let mut text = format!("# Made by tunerun: the queues of {}.\n", self.device);
+        let device = &self.device;
+        let mut rules = vec![Rule {
+            head: format!("# Made by tunerun: the queues of {device}."),
+            rest: String::new(),
+            name: "about".to_owned(),
+        }];
         if !self.channels.is_empty() {
             let words: Vec<String> =
                 self.channels.iter().map(|(channel, count)| format!("{} {count}", channel.word())).collect();
-            text.push_str(&format!(
-                "ACTION==\"add|move\", SUBSYSTEM==\"net\", KERNEL==\"{0}\", \
-                 RUN+=\"/usr/bin/env PATH=/usr/sbin:/sbin:/usr/bin:/bin ethtool -L {0} {1}\"\n",
-                self.device,
-                words.join(" ")
-            ));
+            rules.push(Rule {
+                head: format!(
+                    "ACTION==\"add|move\", SUBSYSTEM==\"net\", KERNEL==\"{device}\", \
+                     RUN+=\"/usr/bin/env PATH=/usr/sbin:/sbin:/usr/bin:/bin ethtool -L {device} "
+                ),
+                rest: format!("{}\"", words.join(" ")),
+                name: "channels".to_owned(),
+            });
         }
         // Each queue is an event of its own, also those that a later change makes.
         for (_, way, file, value) in self.files(facts)? {
-            text.push_str(&format!(
-                "ACTION==\"add\", SUBSYSTEM==\"queues\", KERNEL==\"{way}-*\", DEVPATH==\"*/net/{}/queues/*\", ATTR{{{file}}}=\"{value}\"\n",
-                self.device
-            ));
+            rules.push(Rule {
+                head: format!(
+                    "ACTION==\"add\", SUBSYSTEM==\"queues\", KERNEL==\"{way}-*\", DEVPATH==\"*/net/{device}/queues/*\", ATTR{{{file}}}="
+                ),
+                rest: format!("\"{value}\""),
+                name: file.to_owned(),
+            });
         }
-        let path = self.rule()?;
-        TextFile::read(facts, &path)?.put(facts, Claim::file(&path), &text, change)?;
+        udev::keep(facts, self.rule()?.as_str(), &rules, change)?;
         Ok(())
     }
 }
@@ -361,13 +381,14 @@ impl Module for NicQueues {
             )
             .way_out("set `channels` in a task of their own before this one"));
         }
-        self.persisted(facts, &mut change)?;
+        let sets_up = channels.is_some();
         match channels {
-            Some(step) => {
-                change.steps.push(step);
-                DeadMan::arm(&mut change, DEADLINE, format!("{} is set up anew", self.device));
-            }
+            Some(step) => change.steps.push(step),
             None => self.queues(facts, &mut change)?,
+        }
+        self.persisted(facts, &mut change)?;
+        if sets_up {
+            DeadMan::arm(&mut change, DEADLINE, format!("{} is set up anew", self.device));
         }
         change.result = json!({ "device": self.device });
         Ok(change)
@@ -414,77 +435,5 @@ impl Module for NicQueues {
                 calls: Vec::new(),
             },
         ]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::trial::{planned, refusal};
-    use crate::vocabulary::Image;
-
-    fn host() -> Host {
-        NicQueues::samples()[0].host.clone()
-    }
-
-    #[test]
-    fn counts_are_read_as_printed() {
-        let text = "Channel parameters for eth0:\nPre-set maximums:\nRX:\t\tn/a\nTX:\t\tn/a\nOther:\t\t1\nCombined:\t63\n\
-            Current hardware settings:\nRX:\t\tn/a\nTX:\t\tn/a\nOther:\t\t1\nCombined:\t48\n";
-        assert_eq!(counts(text), Counts::from([(Channel::Other, (1, 1)), (Channel::Combined, (63, 48))]));
-        let after = after(&Output::ok(text), &[(Channel::Combined, 48, 8)]).text();
-        assert!(after.contains("Combined:\t63\n") && after.ends_with("Combined:\t8\n"), "{after}");
-    }
-
-    #[test]
-    fn a_new_number_of_queues_goes_alone_and_arms_the_dead_man() {
-        let args = json!({ "device": "eth0", "channels": { "rx": 2 } });
-        let change = planned::<NicQueues>(&host(), args);
-        assert!(change.dead_man.is_some());
-        let both = json!({ "device": "eth0", "channels": { "rx": 2 }, "xps": "off" });
-        assert!(refusal::<NicQueues>(&host(), both).contains("a task of their own"));
-        let there = json!({ "device": "eth0", "channels": { "rx": 4 }, "xps": "off", "persist": false });
-        let change = planned::<NicQueues>(&host(), there);
-        assert_eq!((change.steps.len(), change.dead_man), (4, None));
-    }
-
-    #[test]
-    fn later_queues_get_the_same_by_a_rule_of_their_own() {
-        let change = planned::<NicQueues>(&host(), json!({ "device": "eth0", "rps": "off", "xps": false }));
-        let Act::Put { image: Image::File { content: crate::vocabulary::Content::Bytes(bytes), .. }, .. } =
-            &change.steps[0].act
-        else {
-            panic!("{:?}", change.steps)
-        };
-        let text = bytes.text().unwrap();
-        assert!(
-            text.contains("SUBSYSTEM==\"queues\", KERNEL==\"tx-*\"") && text.contains("ATTR{xps_cpus}=\"0\""),
-            "{text}"
-        );
-        assert_eq!(change.steps.len(), 5, "RPS is off already");
-        assert!(change.evidence.iter().any(|one| one.what.contains("xps_cpus")), "{:?}", change.evidence);
-    }
-
-    #[test]
-    fn a_single_queue_has_no_xps() {
-        let host = Host::new()
-            .dir("/etc/udev/rules.d")
-            .value("/sys/class/net/eth0/queues/tx-0/xps_cpus", "")
-            .value("/sys/devices/system/cpu/online", "0-1");
-        let change = planned::<NicQueues>(&host, json!({ "device": "eth0", "xps": "off", "persist": false }));
-        assert!(change.is_empty() && change.notes[0].contains("no XPS"), "{change:?}");
-    }
-
-    #[test]
-    fn what_cannot_be_is_told() {
-        let ask = |args| planned::<NicQueues>(&host(), args);
-        let many = ask(json!({ "device": "eth0", "channels": { "rx": 9 }, "persist": false }));
-        assert!(many.is_empty() && many.risks[0].why.contains("1 to 4"), "{:?}", many.risks);
-        let refused = |args| refusal::<NicQueues>(&host(), args);
-        assert!(
-            refused(json!({ "device": "eth0", "channels": { "combined": 2 } })).contains("it has: rx, tx")
-        );
-        assert!(refused(json!({ "device": "eth0", "rps": "0-9" })).contains("CPU 8-9 does not run"));
-        assert!(refused(json!({ "device": "eth0" })).contains("nothing is asked for"));
     }
 }
