@@ -131,6 +131,8 @@ impl TunedProfile {
             }
             after.push_str(&line);
             changed = file.put(facts, Claim::part(&path, "reapply_sysctl"), &after, change)?;
+            // TuneD reads its own settings when it starts.
+            change.then.insert(Activation::Restart(DAEMON.to_owned()));
         }
         if self.reapply_sysctl.unwrap_or(wins) && self.settings.contains_key("sysctl") {
             change.notes.push(
@@ -192,10 +194,6 @@ impl Module for TunedProfile {
         self.known_to(facts, &names)?;
         let mut change = Change::default();
         let mut changed = self.reapply(facts, &mut change)?;
-        if changed {
-            // TuneD reads its own settings when it starts.
-            change.then.insert(Activation::Restart(DAEMON.to_owned()));
-        }
         if let (Some(name), false) = (names.first(), self.settings.is_empty()) {
             let path = Self::file(name)?;
             changed |=

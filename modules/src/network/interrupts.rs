@@ -110,9 +110,14 @@ impl Interrupt {
     }
 
     /// The step that places it on CPUs, by its name: a way back that is taken after a boot finds it under another number.
-    /// `now` is what its file says.
-    pub fn placed(&self, now: &str, cpus: &str) -> Result<Step, Stop> {
-        let file = Read::text(&self.file("smp_affinity_list")?);
+    /// `now` is what its file says. Where others share the name it is placed by its number.
+    pub fn placed(&self, now: &str, cpus: &str, is_shared: bool) -> Result<Step, Stop> {
+        let path = self.file("smp_affinity_list")?;
+        if is_shared {
+            let claim = Claim::new("irq", &format!("{} ({})", self.name, self.number));
+            return Ok(Step::write(claim, path, Seen::Value(now.to_owned()), cpus, Shape::CpuList));
+        }
+        let (file, now) = (Read::text(&path), now.trim());
         let look = Read::Ask(self.look());
         let told = |cpus: &str| Seen::Output(Output::ok(format!("{cpus}\n")));
         let call = |cpus: &str| Row::new("interrupt-place", [self.name.as_str(), cpus]);

@@ -34,8 +34,8 @@ fn thin_pools_in_chunks_of_4_mib_are_made_and_taken_back() {
     assert!(table.contains(" 8192 ") && table.contains("skip_block_zeroing"), "{table}");
     assert_eq!(vm.ssh("blockdev --getra /dev/vgtune/vm1 /dev/vgtune/vm2"), "0\n0");
     let tuned = vm.ssh(queues);
-    assert!(tuned.matches("[mq-deadline]").count() == 2 && tuned.contains("\n0\n0\n"), "{tuned}");
-    assert!(!waiting.contains("[mq-deadline]") && !waiting.contains("\n0\n"), "{waiting}");
+    assert!(tuned.matches("[none]").count() == 2 && tuned.contains("\n0\n0\n"), "{tuned}");
+    assert!(!waiting.contains("[none]") && !waiting.contains("\n0\n"), "{waiting}");
     vm.ssh("dd if=/dev/urandom of=/dev/vgtune/vm2 bs=1M count=8 oflag=direct status=none && mountpoint -q /srv/images");
 
     play(&["--check", "--detailed-exitcode"]).ended(0, &[]);

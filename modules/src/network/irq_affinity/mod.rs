@@ -14,9 +14,7 @@ use crate::argument::Names;
 use crate::cpu::topology::{self, Topology};
 use crate::module::{Module, Sample};
 use crate::shape::{CpuList, Shape};
-use crate::vocabulary::{
-    Change, Claim, Diff, Effect, Evidence, Facts, Read, Risk, RiskName, Seen, Step, Stop,
-};
+use crate::vocabulary::{Change, Diff, Effect, Evidence, Facts, Read, Risk, RiskName, Stop};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
@@ -256,13 +254,7 @@ impl IrqAffinity {
                 before: Some(now.clone()),
                 after: Some(wanted.clone()),
             });
-            change.steps.push(match shared.contains(&interrupt.name) {
-                true => {
-                    let claim = Claim::new("irq", &format!("{} ({})", interrupt.name, interrupt.number));
-                    Step::write(claim, path, Seen::Value(now), &wanted, Shape::CpuList)
-                }
-                false => interrupt.placed(now.trim(), &wanted)?,
-            });
+            change.steps.push(interrupt.placed(&now, &wanted, shared.contains(&interrupt.name))?);
         }
         change.risks.extend(immovable(&stuck));
         let seen = match elsewhere.len() {
