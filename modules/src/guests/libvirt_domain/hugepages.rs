@@ -122,6 +122,9 @@ fn need(pools: &Pools, root: Node<'_, '_>) -> Option<Need> {
     Some((size, memory.div_ceil(size), nodes.map(ToOwned::to_owned)))
 }
 
+/// A size of pages, and the nodes that they come from.
+type Kept = (u64, Option<String>);
+
 /// What the task's guests have now: they give it back before they are started anew.
 fn had(pools: &Pools, domains: &[Domain], size: u64) -> u64 {
     let live = domains.iter().filter_map(|domain| Document::parse(domain.live.as_deref()?).ok());
@@ -138,9 +141,7 @@ pub(super) fn together(
 ) -> Result<Vec<Problem>, Stop> {
     let Some(pools) = sight.pools.as_ref().filter(|_| asked(task)) else { return Ok(Vec::new()) };
     let mut problems = Vec::new();
-    // Size of a page and nodes; how many pages, and whose.
-    type Needs<'a> = BTreeMap<(u64, Option<String>), (u64, Vec<&'a str>)>;
-    let mut needs = Needs::new();
+    let mut needs: BTreeMap<Kept, (u64, Vec<&str>)> = BTreeMap::new();
     for (domain, planned) in domains.iter().zip(plans) {
         let document = Document::parse(&planned.after).map_err(Stop::failed)?;
         let Some((size, count, nodes)) = need(pools, document.root()) else { continue };
