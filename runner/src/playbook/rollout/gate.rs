@@ -209,7 +209,8 @@ impl TryFrom<BTreeMap<String, Json>> for Bench {
             value.map(read).transpose()
         }
         let id: String = word(words.remove("id"), "id")?.ok_or("a benchmark has no `id`")?;
-        let on = word(words.remove("on"), "on")?;
+        // In YAML 1.1, which playbooks are written in, the word `on` is a boolean, as a key too.
+        let on = word(words.remove("on").or_else(|| words.remove("true")), "on")?;
         let peer = word(words.remove("peer"), "peer")?;
         let share = word(words.remove("share"), "share")?.unwrap_or_else(whole);
         let tools: Vec<(String, Json)> = words.into_iter().collect();

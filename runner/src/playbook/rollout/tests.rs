@@ -36,6 +36,9 @@ fn a_gate_becomes_an_experiment() {
     assert_eq!((iops.margin, iops.share), (0.05, 0.10));
     assert_eq!((p99.margin, p99.floor), (0.15, 0.008));
     assert_eq!((net.margin, net.cost, net.share), (0.35, true, 1.0));
+    let loaders = json!({"benchmarks": [{"id": "rbd", "true": "clients", "ping": {"target": "x"}}]});
+    let read: Gate = super::read(&gate(loaders)).unwrap();
+    assert_eq!(read.benchmarks[0].on.as_deref(), Some("clients"), "`on:` is a boolean to YAML 1.1");
     let boots = experiment(json!({"toggle": "reboot", "max_pairs": 3, "scope": "host"})).unwrap();
     assert_eq!((boots.max_pairs, boots.runs_each), (3, 4));
 }
