@@ -1,7 +1,9 @@
 //! What a person is asked before a host goes on: each host with `--step`, and what was not decided yet when the plan was
 //! shown.
 use super::HostRun;
+use crate::diagnostic::Diagnostic;
 use crate::engine::walk::{Planned, What};
+use crate::journal::HostEnd;
 use crate::report::paint::Paint;
 use crate::report::plan::task_text;
 use std::collections::HashSet;
@@ -25,6 +27,31 @@ impl Consent {
 }
 
 impl HostRun {
+    /// Why a batch is not sent: it was not reviewed like this, its turn is over, or nobody consents.
+    pub(super) async fn held_back(&mut self, planned: &[Planned], members: &[usize]) -> Option<HostEnd> {
+        if let Some((at, problem)) = self.unreviewed(planned, members) {
+            self.tell_rest(planned, at);
+            self.trouble(Some(&planned[at]), problem);
+            return Some(HostEnd::Stale);
+        }
+        let first = members[0];
+        let end = if !self.in_step(&planned[first]).await {
+            HostEnd::Skipped
+        } else if !self.consents(planned, members).await {
+            HostEnd::Declined
+        } else {
+            return None;
+        };
+        self.tell_rest(planned, first);
+        Some(end)
+    }
+
+    /// The first task of a batch that was not reviewed like this.
+    fn unreviewed(&self, planned: &[Planned], members: &[usize]) -> Option<(usize, Diagnostic)> {
+        let review = self.review.as_ref()?;
+        members.iter().find_map(|member| review(&planned[*member]).map(|problem| (*member, problem)))
+    }
+
     /// Asks where that is to be asked. False: a person said no.
     pub(super) async fn consents(&mut self, planned: &[Planned], members: &[usize]) -> bool {
         let late: Vec<&Planned> = match &self.consent.shown {

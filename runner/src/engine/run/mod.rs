@@ -400,31 +400,6 @@ impl HostRun {
         Ok(Some(end))
     }
 
-    /// Why a batch is not sent: it was not reviewed like this, its turn is over, or nobody consents.
-    async fn held_back(&mut self, planned: &[Planned], members: &[usize]) -> Option<HostEnd> {
-        if let Some((at, problem)) = self.unreviewed(planned, members) {
-            self.tell_rest(planned, at);
-            self.trouble(Some(&planned[at]), problem);
-            return Some(HostEnd::Stale);
-        }
-        let first = members[0];
-        let end = if !self.in_step(&planned[first]).await {
-            HostEnd::Skipped
-        } else if !self.consents(planned, members).await {
-            HostEnd::Declined
-        } else {
-            return None;
-        };
-        self.tell_rest(planned, first);
-        Some(end)
-    }
-
-    /// The first task of a batch that was not reviewed like this.
-    fn unreviewed(&self, planned: &[Planned], members: &[usize]) -> Option<(usize, Diagnostic)> {
-        let review = self.review.as_ref()?;
-        members.iter().find_map(|member| review(&planned[*member]).map(|problem| (*member, problem)))
-    }
-
     /// What was decided before an act stays decided: it is not asked again on what the act left.
     fn freeze(&mut self, planned: &[Planned]) {
         for task in planned {
