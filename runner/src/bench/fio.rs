@@ -248,7 +248,7 @@ impl Driver for Fio {
         );
         say(self.rwmixread.is_some() && !self.rw.mixed(), "`rwmixread` is for rw and randrw");
         say(self.rwmixread.is_some_and(|share| share > 100), "`rwmixread` is a percentage");
-        say(self.bs.0 == 0 || self.bs.0 % 512 != 0, "`bs` is a multiple of 512");
+        say(self.bs.0 == 0 || !self.bs.0.is_multiple_of(512), "`bs` is a multiple of 512");
         say(self.iodepth == 0 || self.numjobs == 0, "`iodepth` and `numjobs` are at least 1");
         say(self.userspace_reap && self.ioengine != Engine::Libaio, "`userspace_reap` is for libaio");
         say(self.prefill && !self.rw.writes(), "a prefill writes");
