@@ -189,7 +189,7 @@ fn a_play_is_read_with_all_its_parts() {
   vars_prompt: [{name: pw, prompt: Password, private: no, default: x}]
   environment: {A: b}
   collections: [x.y]
-  rollout: {max_down: 1}
+  rollout: {canary: 1, waves: [1, 100%]}
   pre_tasks: [{debug: }]
   handlers: [{name: h, debug: }]
 ",
