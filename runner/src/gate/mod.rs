@@ -1,9 +1,9 @@
 //! The gate: an experiment before a change is kept. Pure: no clock, no host, no chance but a seeded one.
 //!
 //! The walk of the data: [`Run`]s are what was measured, one a host and slot, in an [`Arm`] (A without the change, B
-//! with it). [`gather`] says which count and which are repeated. Two neighbouring ones are a [`Pair`]; the pairs of a
+//! with it). [`gather()`] says which count and which are repeated. Two neighbouring ones are a [`Pair`]; the pairs of a
 //! [`Metric`] are a [`Series`]. [`Protocol::decide`] looks at them after 6, 8, 10 … pairs: an [`Estimate`] with an
-//! interval that stays true over all looks, against the metric's margin. [`judge`] is all of this in one function
+//! interval that stays true over all looks, against the metric's margin. [`judge()`] is all of this in one function
 //! from an [`Experiment`] and its runs to the next run or to the [`Verdict`]; a [`Record`] stores both and gives the
 //! same verdict again.
 

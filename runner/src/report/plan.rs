@@ -18,6 +18,8 @@ pub struct Sum {
     pub late: usize,
     /// Tasks that will fail.
     pub failures: usize,
+    /// Tasks that fail, which the playbook ignores.
+    pub ignored: usize,
     /// Tasks that ask for nothing.
     pub same: usize,
     /// Tasks that are left out.
@@ -34,6 +36,7 @@ impl Sum {
                 What::Change(_) | What::Pause { .. } => sum.changes += 1,
                 What::Late { .. } => sum.late += 1,
                 What::Failed(_) => sum.failures += 1,
+                What::Done { failed: true, .. } => sum.ignored += 1,
                 What::Skipped { .. } => sum.skipped += 1,
                 _ => sum.same += 1,
             }
@@ -108,6 +111,9 @@ fn title(hosts: &[&str], sum: &Sum) -> String {
     if sum.failures > 0 {
         parts.push(format!("{} will fail", sum.failures));
     }
+    if sum.ignored > 0 {
+        parts.push(format!("{} will fail, which is ignored", sum.ignored));
+    }
     parts.push(format!("{} as it should be", sum.same));
     if sum.skipped > 0 {
         parts.push(format!("{} left out", sum.skipped));
@@ -164,6 +170,11 @@ fn host(walked: &Walked, diff: bool, paint: Paint) -> String {
                 }
             }
             What::Probed { .. } => probed.push(name(task)),
+            What::Done { failed: true, .. } => {
+                let why = task.failure.as_ref().map(|problem| format!(": {}", problem.message));
+                let why = why.unwrap_or_default();
+                let _ = writeln!(out, "  {} {} — fails, which is ignored{why}", paint.bad("x"), name(task));
+            }
             What::Skipped { .. } | What::Done { .. } => {}
         }
     }
