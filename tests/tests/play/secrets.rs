@@ -67,3 +67,19 @@ fn answers_to_private_prompts_are_secret() {
     assert_eq!(done.said("a", "t"), ["given"]);
     bed.call(&["--yes"]).ended(16).says("-e word=");
 }
+
+#[test]
+fn the_words_of_a_failure_hide_what_they_read() {
+    for task in ["fail: {msg: \"{{ word }}\"}", "assert: {that: false, fail_msg: \"{{ word }}\"}"] {
+        let bed = Bed::one();
+        let text = format!(
+            "- hosts: all\n  gather_facts: false\n  vars_prompt: [{{name: word, private: true}}]\n  tasks:\n    - {task}\n"
+        );
+        bed.file("site.yml", &text);
+        for mode in ["--check", "--yes"] {
+            let done = bed.call(&[mode, "-e", &format!("word={WORD}")]);
+            assert_ne!(done.code, 0, "{task}");
+            done.never_says(WORD);
+        }
+    }
+}

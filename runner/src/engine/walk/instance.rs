@@ -56,6 +56,12 @@ impl Inst {
     }
 }
 
+/// A failure whose words hold a secret. Not even its lines in the playbook are shown: it may be written there.
+pub(super) fn hidden(problem: &Diagnostic) -> Diagnostic {
+    let place = problem.span.as_ref().map(|span| format!(" at {span}")).unwrap_or_default();
+    Diagnostic::error(format!("the task{place} failed; its words are hidden, a secret is in it"), None)
+}
+
 /// What is said of an instance before its module is asked.
 pub(super) struct Frame<'t> {
     pub task: &'t Arc<Task>,
@@ -197,17 +203,7 @@ impl Walker<'_> {
     }
 
     pub(super) fn failed(&mut self, frame: &Frame<'_>, problem: Diagnostic) -> Inst {
-        let problem = if frame.secret {
-            // Not even its lines in the playbook: the secret may be written there.
-            let place = problem.span.as_ref().map(|span| format!(" at {span}")).unwrap_or_default();
-            Diagnostic::error(
-                format!("the task{place} failed; its words are hidden, a secret is in it"),
-                None,
-            )
-        } else {
-            problem
-        };
-        let problem = Box::new(problem);
+        let problem = Box::new(if frame.secret { hidden(&problem) } else { problem });
         let what = if frame.ignored {
             What::Done { changed: false, failed: true }
         } else {

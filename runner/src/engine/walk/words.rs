@@ -1,5 +1,5 @@
 //! Tasks that only steer: they set, say, check and choose, and never touch a host.
-use super::instance::{Frame, Inst};
+use super::instance::{Frame, Inst, hidden};
 use super::items::{Flow, Walker};
 use super::outcome::What;
 use super::setting::{Unknown, text_of};
@@ -66,14 +66,14 @@ impl Walker<'_> {
             "assert" => Ok((Map::new(), false)),
             _ => self.scope(Some(frame.task), frame.locals.clone()).given(frame.task, free),
         };
-        let (given, secret) = match given {
+        let (given, mut secret) = match given {
             Ok(given) => given,
             Err(unknown) => return Ok(self.unknown_in(frame, unknown)),
         };
         let said = match module {
             "set_fact" => Ok(Said::Sets(given.into_iter().filter(|(name, _)| name != "cacheable").collect())),
             "debug" => self.debug(frame, &given),
-            "assert" => self.assert(frame),
+            "assert" => self.assert(frame, &mut secret),
             "fail" => {
                 let words =
                     given.get("msg").and_then(text_of).unwrap_or_else(|| "the playbook says so".to_owned());
@@ -98,7 +98,11 @@ impl Walker<'_> {
                 Flow::Go => Ok(self.fine(frame, json!({}), Vec::new(), None)),
                 other => Err(other),
             },
-            Said::Fails(problem) => Ok(self.failed(frame, problem)),
+            Said::Fails(problem) => {
+                let problem = if secret { hidden(&problem) } else { problem };
+                let inst = self.failed(frame, problem);
+                Ok(Inst { secret: inst.secret || secret, ..inst })
+            }
             Said::Fine(result) => Ok(self.fine(frame, result, Vec::new(), None)),
             Said::Text(text) => {
                 let shown = if secret { "(hidden: a secret is in it)".to_owned() } else { text.clone() };
@@ -198,7 +202,7 @@ impl Walker<'_> {
         Ok(Said::Text(format!("{name}: {}", text(&found.value))))
     }
 
-    fn assert(&self, frame: &Frame<'_>) -> Result<Said, Unknown> {
+    fn assert(&self, frame: &Frame<'_>, secret: &mut bool) -> Result<Said, Unknown> {
         let args = &frame.task.action.args;
         let scope = self.scope(Some(frame.task), frame.locals.clone());
         let Some(that) = args.get("that") else {
@@ -217,7 +221,11 @@ impl Walker<'_> {
             }
             let words = ["fail_msg", "msg"].iter().find_map(|name| args.get(name));
             let words = match words {
-                Some(node) => text_of(&scope.evaluated(node)?.0),
+                Some(node) => {
+                    let (words, tainted) = scope.evaluated(node)?;
+                    *secret |= tainted;
+                    text_of(&words)
+                }
                 None => None,
             };
             let held = condition.raw().trim().to_owned();
