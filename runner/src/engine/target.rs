@@ -26,7 +26,7 @@ pub enum Acting {
     /// Somebody that the login user becomes.
     Becoming {
         /// sudo, su or doas.
-        method: String,
+        method: BecomeMethod,
         /// Who.
         user: String,
         /// Further arguments of the program.
@@ -48,19 +48,19 @@ impl Acting {
         exe: Option<String>,
     ) -> Result<Self, String> {
         let short = method.rsplit('.').next().unwrap_or(method);
-        if BecomeMethod::from_name(short).is_none() {
-            return Err(format!(
+        let method = BecomeMethod::from_name(short).ok_or_else(|| {
+            format!(
                 "`become_method: {method}` is not supported: sudo, su and doas are; the others ask on a terminal or \
                  need more than a POSIX shell"
-            ));
-        }
+            )
+        })?;
         let flags = shlex::split(flags.unwrap_or_default())
             .ok_or("`become_flags` has a quote that is not closed")?
             .into_iter()
             // Ansible's default flags: these are given anyway, as far as the password lets them.
             .filter(|flag| !matches!(flag.as_str(), "-H" | "-S" | "-n"))
             .collect();
-        Ok(Self::Becoming { method: short.to_owned(), user, flags, exe })
+        Ok(Self::Becoming { method, user, flags, exe })
     }
 
     /// As the transport knows it; `password` answers the program's prompt. Who logs in as that user already (`login`,
@@ -71,7 +71,7 @@ impl Acting {
                 password,
                 exe: exe.clone(),
                 flags: flags.clone(),
-                ..Become::new(BecomeMethod::from_name(method).unwrap_or(BecomeMethod::Sudo), user.clone())
+                ..Become::new(*method, user.clone())
             }),
             _ => Identity::Login,
         }

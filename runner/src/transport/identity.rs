@@ -1,6 +1,7 @@
 //! Who a script runs as: the login user, or somebody it becomes by sudo, su or doas.
 use super::secret::Secret;
 use super::shell::word::quote;
+use serde::{Deserialize, Serialize};
 
 /// Who a script runs as. Each identity has its own long-lived interpreter on a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -35,7 +36,8 @@ pub struct Become {
 }
 
 /// The programs that are supported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum BecomeMethod {
     /// `sudo`.
     Sudo,

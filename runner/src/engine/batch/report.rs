@@ -131,13 +131,21 @@ impl BatchReport {
         if act.output.status != 0 {
             return Verdict::Failed(words_of(&step.act, &act.output));
         }
-        if let Some(words) = &self.fell_back {
-            // What armed the trial may be gone with it: the boot alone tells how it went.
-            return match &step.act {
-                Act::Call { row, .. } if row.name == "reboot" => Verdict::Failed(words.clone()),
-                _ => Verdict::Proven,
-            };
+        match (&self.fell_back, &step.act) {
+            (Some(words), Act::Call { row, .. }) if row.name == "reboot" => Verdict::Failed(words.clone()),
+            // What armed the trial is gone with it: it did not last, and the boot alone is what failed.
+            (Some(_), _) => match self.compared(batch, index) {
+                Verdict::Failed(_) => Verdict::NotReached,
+                verdict => verdict,
+            },
+            (None, _) => self.compared(batch, index),
         }
+    }
+
+    /// Whether what is seen after an act that ended well is what the step wants.
+    fn compared(&self, batch: &Batch, index: usize) -> Verdict {
+        let Some(folded) = batch.steps.get(index) else { return Verdict::NotReached };
+        let step = &folded.step;
         if step.after == Match::Any || self.is_superseded(batch, index) {
             return Verdict::Proven;
         }
