@@ -74,7 +74,7 @@ const CONNECTIONS: &str = script!(
      asked=; trap back EXIT; trap 'exit 143' TERM INT HUP; \
      for id do \
        f=$(c ceph tell \"$id\" config get log_file -f json) || exit; f=$(printf %s \"$f\" | j 'print(d[\"log_file\"])') || exit; \
-       [ -n \"$f\" ] && [ -f \"$f\" ] || { echo \"the log of $id is not on this host: ${f:-it has none}\" >&2; exit 4; }; \
+       [ -n \"$f\" ] && [ -f \"$f\" ] || { echo \"the log of $id is not on this host: ${f:-it has none}. Where daemons log to the journal (cephadm), say it for the time of the look: ceph config set ${id%%.*} log_to_file true\" >&2; exit 4; }; \
        v=$(c ceph tell \"$id\" config diff -f json) || exit; \
        printf %s \"$v\" | j 'print(d[\"diff\"].get(\"debug_ms\",{}).get(\"override\",\"\"))' >\"$d/$id.level\" || exit; \
        printf %s \"$f\" >\"$d/$id.log\"; wc -c <\"$f\" >\"$d/$id.from\"; \

@@ -47,6 +47,9 @@ pub fn findings(host: &str, found: &Json, paint: Paint) -> String {
     let not_judged = words(found, "not_judged");
     if !not_judged.is_empty() {
         let _ = writeln!(out, "  not judged for want of a profile: {}", not_judged.join(", "));
+        out.push_str(
+            "  for a profile: install perf (Debian's `linux-perf`, RHEL's `perf`) and look as root (`-b`), outside containers\n",
+        );
     }
     out
 }
