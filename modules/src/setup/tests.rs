@@ -51,9 +51,10 @@ fn host() -> Host {
         )
 }
 
-fn value(host: &Host, name: &str) -> Result<Json, Stop> {
+/// A fact of a host in memory.
+pub(super) fn value(host: &Host, name: &str) -> Result<Json, Stop> {
     let mut reads: BTreeSet<Read> = BTreeSet::new();
-    for _ in 0..3 {
+    for _ in 0..4 {
         let more = fact_reads(name, &host.facts(reads.clone()));
         reads.extend(more);
     }

@@ -142,19 +142,13 @@ pub(super) fn pci(facts: &Facts) -> Result<Json, Stop> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{fact_reads, fact_value};
     use crate::cpu::topology::machines::machine;
     use crate::host::Host;
     use crate::network::interrupts;
-    use crate::vocabulary::{Output, Read, Seen};
-    use std::collections::BTreeSet;
+    use crate::vocabulary::{Output, Seen};
 
     fn value(host: &Host, name: &str) -> serde_json::Value {
-        let mut reads: BTreeSet<Read> = BTreeSet::new();
-        for _ in 0..4 {
-            reads.extend(fact_reads(name, &host.facts(reads.clone())));
-        }
-        fact_value(name, &host.facts(reads)).unwrap()
+        super::super::tests::value(host, name).unwrap()
     }
 
     #[test]

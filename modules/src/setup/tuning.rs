@@ -175,18 +175,12 @@ pub(super) fn domains(facts: &Facts) -> Result<Json, Stop> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{fact_reads, fact_value};
     use crate::guests::virsh;
     use crate::host::Host;
-    use crate::vocabulary::{Output, Read, Row, Seen};
-    use std::collections::BTreeSet;
+    use crate::vocabulary::{Output, Row, Seen};
 
     fn value(host: &Host, name: &str) -> serde_json::Value {
-        let mut reads: BTreeSet<Read> = BTreeSet::new();
-        for _ in 0..4 {
-            reads.extend(fact_reads(name, &host.facts(reads.clone())));
-        }
-        fact_value(name, &host.facts(reads)).unwrap()
+        super::super::tests::value(host, name).unwrap()
     }
 
     #[test]

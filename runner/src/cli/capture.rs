@@ -1,7 +1,7 @@
 //! `tunerun capture`: the present state of hosts as a playbook.
 use super::diagnose::{Asked, looked, results, taken, write};
 use super::exit::Exit;
-use super::options::{HostOptions, LinkOptions, typed};
+use super::options::{Whom, typed};
 use super::purpose::{Plans, Purpose};
 use super::term;
 use clap::Args;
@@ -23,12 +23,8 @@ use tunerun::report::draft::playbook;
   tunerun capture osds -i prod -b --out osds.yaml
   tunerun play osds.yaml -i prod --check              plans nothing")]
 pub struct Capture {
-    /// The hosts: names, groups, patterns such as `osds:!osd3`
-    pub pattern: String,
     #[command(flatten)]
-    pub hosts: HostOptions,
-    #[command(flatten)]
-    pub links: LinkOptions,
+    pub whom: Whom,
     /// Become root: much of a host's state is root's to see
     #[arg(short, long)]
     pub r#become: bool,
@@ -45,7 +41,7 @@ impl Capture {
         }
         let task = json!({ "name": "what the host is tuned to", "capture": {} });
         let purpose = Purpose::Capture(Asked { out: self.out, is_root: self.r#become });
-        looked(&self.pattern, task, self.r#become, (self.hosts, self.links), purpose)
+        looked(self.whom, task, self.r#become, purpose)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `tunerun diagnose`: what hosts spend their time on, and which tunings answer that.
 use super::exit::Exit;
-use super::options::{HostOptions, LinkOptions, typed};
+use super::options::{Whom, typed};
 use super::play::Play;
 use super::purpose::{Plans, Purpose};
 use super::{run, term};
@@ -25,12 +25,8 @@ use tunerun::report::draft::playbook;
   tunerun diagnose client1 -i prod -b --seconds 30 --out draft.yaml
   tunerun play draft.yaml -i prod --check --diff               what the draft would change")]
 pub struct Diagnose {
-    /// The hosts: names, groups, patterns such as `osds:!osd3`
-    pub pattern: String,
     #[command(flatten)]
-    pub hosts: HostOptions,
-    #[command(flatten)]
-    pub links: LinkOptions,
+    pub whom: Whom,
     /// Become root: profiles and other users' processes are root's to see
     #[arg(short, long)]
     pub r#become: bool,
@@ -60,7 +56,7 @@ impl Diagnose {
         let task =
             json!({ "name": "what the host spends its time on", "diagnose": { "seconds": self.seconds } });
         let purpose = Purpose::Diagnose(Asked { out: self.out, is_root: self.r#become });
-        looked(&self.pattern, task, self.r#become, (self.hosts, self.links), purpose)
+        looked(self.whom, task, self.r#become, purpose)
     }
 }
 
@@ -75,13 +71,8 @@ pub fn taken(out: Option<&Path>) -> Option<Exit> {
 }
 
 /// Plays one task that only reads, and tells its results.
-pub fn looked(
-    pattern: &str,
-    task: Json,
-    is_root: bool,
-    (hosts, links): (HostOptions, LinkOptions),
-    purpose: Purpose,
-) -> Exit {
+pub fn looked(whom: Whom, task: Json, is_root: bool, purpose: Purpose) -> Exit {
+    let Whom { pattern, hosts, links } = whom;
     let mut play = json!({ "name": "a look", "hosts": pattern, "gather_facts": false, "tasks": [task] });
     if let (true, Some(play)) = (is_root, play.as_object_mut()) {
         play.insert("become".to_owned(), json!(true));

@@ -4,6 +4,17 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use tunerun::transport::Secret;
 
+/// Whom a command without a playbook is about, and how they are reached.
+#[derive(Args, Clone, Debug)]
+pub struct Whom {
+    /// The hosts: names, groups, patterns such as `osds:!osd3`
+    pub pattern: String,
+    #[command(flatten)]
+    pub hosts: HostOptions,
+    #[command(flatten)]
+    pub links: LinkOptions,
+}
+
 /// Which hosts, and with which variables.
 #[derive(Args, Clone, Debug, Default)]
 pub struct HostOptions {

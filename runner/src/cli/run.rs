@@ -2,7 +2,7 @@
 use super::exit::Exit;
 use super::gather;
 use super::noted::NOTED;
-use super::options::{HostOptions, LinkOptions, typed};
+use super::options::{Whom, typed};
 use super::play::Play;
 use super::purpose::Purpose;
 use super::term;
@@ -28,15 +28,11 @@ pub(super) const NAME: &str = tunerun::report::diagnostic::COMMAND_LINE;
   tunerun run osd1 -i prod -b systemd_unit name=chrony state=restarted
   tunerun run localhost setup                       without -i there is only localhost")]
 pub struct Run {
-    /// The hosts: names, groups, patterns such as `osds:!osd3`
-    pub pattern: String,
+    #[command(flatten)]
+    pub whom: Whom,
     /// The module, then its arguments: k=v, or a command's words
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "MODULE")]
     pub words: Vec<String>,
-    #[command(flatten)]
-    pub hosts: HostOptions,
-    #[command(flatten)]
-    pub links: LinkOptions,
     /// Become another user, root unless --become-user names one
     #[arg(short, long)]
     pub r#become: bool,
@@ -105,13 +101,13 @@ impl Run {
             Err(exit) => return exit,
         };
         let loader = loader_of_text(text);
-        let mut line = vec!["tunerun run".to_owned(), typed(&self.pattern)];
+        let mut line = vec!["tunerun run".to_owned(), typed(&self.whom.pattern)];
         line.extend(self.r#become.then(|| "-b".to_owned()));
         line.extend(self.words.iter().map(|word| typed(word)));
         let play = Play {
             playbook: PathBuf::from(NAME),
-            hosts: self.hosts,
-            links: self.links,
+            hosts: self.whom.hosts,
+            links: self.whom.links,
             check: self.check,
             diff: self.diff,
             yes: self.yes || self.read,
@@ -164,7 +160,7 @@ impl Run {
         tasks.extend(say.map(|say| json!({"name": "answer", "debug": {"msg": say}})));
         let mut play = json!({
             "name": self.words[0],
-            "hosts": self.pattern,
+            "hosts": self.whom.pattern,
             "gather_facts": false,
             "tasks": tasks,
         });

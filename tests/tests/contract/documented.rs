@@ -84,3 +84,14 @@ fn unknown_arguments_are_refused() {
         assert!((entry.parse)(args).is_err(), "{} takes an argument that nobody knows", entry.name);
     }
 }
+
+#[test]
+fn what_is_called_cluster_is_how_a_cluster_is_reached() {
+    // Its fields are filled from the variables `ceph_*`, by the argument's name.
+    for entry in modules::ALL {
+        let schema = (entry.schema)();
+        let Some(cluster) = schema["properties"].get("cluster") else { continue };
+        let meant = cluster.to_string().contains("\"#/$defs/Cluster\"");
+        assert!(meant, "{}: `cluster` is something else: {cluster}", entry.name);
+    }
+}
