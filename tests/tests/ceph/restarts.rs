@@ -25,6 +25,7 @@ systemctl daemon-reload
 systemctl start ceph-osd@0 ceph-osd@1 ceph-osd@2
 ceph osd pool create data 8 2>/dev/null; ceph osd pool application enable data rbd 2>/dev/null
 bash /root/cluster wait $D
+mkdir -p /run/ceph; ln -s $D/run/ceph-osd.*.asok /run/ceph/
 "#;
 
 /// A booted host with a cluster.
@@ -165,6 +166,11 @@ fn osds_of_a_host_start_again_one_after_another_and_a_flag_outlives_a_boot_but_n
 /// What may not be done, and says why.
 fn refusals(host: &Host) {
     host.refused("- ceph_osd_restart: {osds: [77]}\n", "the map has no osd.77");
+    // What the daemons may use is asked of themselves, by their sockets.
+    host.refused(
+        "- hugepages: {size: 2M, count: 8000000}\n",
+        "3 OSDs with osd_memory_target 4 GiB (their sockets)",
+    );
     let before = host.daemons();
     // Another host restarts osd.1 right now: it has said so in the cluster.
     host.says("ceph config-key set tunerun/stopping/osd.1 $(($(date +%s) + 600))");

@@ -245,3 +245,28 @@ fn a_handler_that_restarts_folds_with_the_restart_that_a_drop_in_asks_for() {
     stage.fine(&["undo", "last"]);
     assert_eq!(said(&stage.lab, "osd1", nice).split_whitespace().collect::<Vec<_>>(), ["active", "3", "0"]);
 }
+
+#[test]
+fn the_playbooks_of_the_sources_play_as_far_as_the_lab_has_the_thing() {
+    if !can(Tier::Booted) {
+        return;
+    }
+    let stage = stage(Tier::Booted);
+    let before = stage.snapshots();
+    for name in ["ceph-qemu-librbd", "ceph-encryption", "lvm-kvm-disk", "ceph-network-cpu", "spdk-vhost"] {
+        let playbook = format!("playbooks/{name}.yaml");
+        let play = ["play", &playbook, "-i", "inventories/lab.yaml", "--tags", "all,encrypt,encrypt_only"];
+        stage.fine(&[&play[..], &["--check"]].concat());
+        let first = stage.fine(&[&play[..], &["--yes"]].concat());
+        let runs = stage.fine(&["runs"]);
+        let run = runs.lines().last().unwrap().split_whitespace().next().unwrap();
+        // What the lab has not is left out and told, and the rest is really done.
+        let does = ["ceph-network-cpu", "spdk-vhost"].contains(&name);
+        assert_eq!(first.contains(": changed on"), does, "{name}\n{first}");
+        let again = stage.fine(&[&play[..], &["--yes"]].concat());
+        assert!(!again.contains(": changed on"), "{name}\n{again}");
+        let rest = stage.tunerun(&["undo", run, "-i", "inventories/lab.yaml"]);
+        assert!(rest.status.success(), "{name}: {}", String::from_utf8_lossy(&rest.stderr));
+    }
+    assert_eq!(difference(&before, &stage.snapshots()), "", "all is as it was");
+}
