@@ -1,17 +1,21 @@
 //! A run on one host: look, walk, act, look again, until nothing is left to do; on failure take the batch back.
 mod act;
+mod arms;
 mod back;
 mod boot;
 mod consent;
 mod dead_man;
 mod end;
 mod guests;
+mod reboot;
 mod waiting;
 
+pub use arms::{Arms, Asked, Mark};
 pub(in crate::engine) use back::unwritten;
 pub use boot::Road;
 pub use consent::Consent;
 pub use end::activation_words;
+pub use reboot::{boot_batch, boot_id_look};
 
 use super::carrier::CarrierError;
 use super::links::{Links, Unreachable};
@@ -139,6 +143,8 @@ pub struct HostRun {
     pub consent: Consent,
     /// Who held its lock when it was first looked at.
     pub held: Option<String>,
+    /// Whether the mark of the open run stays until its part ends: what is done may still be taken off.
+    pub stays_open: bool,
     /// Where the mark of an open run stands.
     marked: BTreeSet<Target>,
     counts: Counts,
@@ -172,6 +178,7 @@ impl HostRun {
             review: None,
             consent: Consent::default(),
             held: None,
+            stays_open: false,
             marked: BTreeSet::new(),
             counts: Counts::default(),
             told: HashSet::new(),
@@ -181,6 +188,16 @@ impl HostRun {
             recorded: HashSet::new(),
             greeted: false,
         }
+    }
+
+    /// Whether it has failed or cannot be reached.
+    pub fn has_left(&self) -> bool {
+        self.scene.has_left(&self.state.name)
+    }
+
+    /// Nobody waits for it any more.
+    pub fn leave(&self) {
+        self.scene.leave(&self.state.name);
     }
 
     pub(super) fn tell(&self, event: Event) {

@@ -9,6 +9,7 @@ mod clusters;
 mod decide;
 mod fights;
 mod flush;
+mod gauge;
 mod hosts;
 mod hostvars;
 mod includes;
@@ -28,6 +29,7 @@ mod trial;
 mod turns;
 mod words;
 
+pub use gauge::Gauge;
 pub use hosts::{Acts, Chosen, Select};
 pub use items::walk;
 pub use outcome::{Key, Planned, Ran, Told, Verdict, Walked, What};
