@@ -15,6 +15,7 @@ mod results;
 mod resuming;
 mod risks;
 mod roles;
+mod rollouts;
 mod secrets;
 mod steering;
 mod terminal;
