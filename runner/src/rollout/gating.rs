@@ -7,7 +7,7 @@ use super::stage::Stage;
 use crate::engine::run::Asked;
 use crate::gate::effort::{Timing, effort};
 use crate::gate::summary::summary;
-use crate::gate::{Arm, Experiment, Judgement, Outcome, Toggle, Verdict, Wanted, judge};
+use crate::gate::{Arm, Experiment, Judgement, Live, Outcome, Toggle, Verdict, Wanted, judge};
 use crate::inventory::HostId;
 use crate::journal::{HostEnd, Record};
 use crate::playbook::rollout::{Gate, OnInconclusive, OnRegress};
@@ -268,21 +268,43 @@ impl Rolling<'_, '_> {
         };
         let Some(whom) = whom else {
             self.off(bed).await?;
-            for host in bed.changed() {
-                self.fleet.end_part(host, HostEnd::RolledBack);
-            }
+            let left = self.proven_off(bed).await;
             return Err(match outcome {
+                _ if !left.is_empty() => Halt::RolledBack { why, left, wave: true },
                 Outcome::Regress => Halt::Regress { why },
                 Outcome::Pass | Outcome::Inconclusive => Halt::Inconclusive { why },
             });
         };
-        // Taken off hosts of the experiment are back already: their part ends as such.
-        let halt = self.roll_back(whom, why).await;
-        for host in bed.changed() {
-            self.fleet.end_part(host, HostEnd::RolledBack);
+        let mut halt = self.roll_back(whom, why).await;
+        let off = self.proven_off(bed).await;
+        if let Halt::RolledBack { left, .. } = &mut halt {
+            left.extend(off);
         }
         self.once_more(bed).await;
         Err(halt)
+    }
+
+    /// The hosts of an experiment end as taken back, once that is seen. Gives what is not as it was.
+    async fn proven_off(&mut self, bed: &Bed) -> Vec<String> {
+        let mut left = Vec::new();
+        for subject in bed.subjects.iter().filter(|subject| subject.changed && !subject.arms.is_empty()) {
+            let told = match self.fleet.any(subject.host) {
+                Some(run) => run.live(&subject.arms, Arm::A).await,
+                None => continue,
+            };
+            let wrong = match told {
+                Ok(Live::Proven { .. }) => None,
+                Ok(Live::Differs { expected, seen }) => {
+                    Some(format!("{}: somebody else has changed it since: {seen}, and it was {expected}", subject.name))
+                }
+                Ok(Live::Unknown) => Some(format!("{}: its state could not be read", subject.name)),
+                Err(error) => Some(error.diagnostic(&subject.name).message),
+            };
+            let end = if wrong.is_some() { HostEnd::FailedHalf } else { HostEnd::RolledBack };
+            self.fleet.end_part(subject.host, end);
+            left.extend(wrong);
+        }
+        left
     }
 
     /// A gate that cannot be carried out to an answer.

@@ -2,6 +2,7 @@
 mod becoming;
 mod bed;
 mod blocks;
+mod gates;
 mod handlers;
 mod hosts;
 mod idioms;
