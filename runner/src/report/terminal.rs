@@ -172,6 +172,6 @@ pub fn end_words(end: HostEnd) -> &'static str {
         HostEnd::Declined => "not confirmed; what follows was not begun",
         HostEnd::Refused => "known to fail; nothing was changed",
         HostEnd::RolledBack => "ROLLED BACK: as it was before the run",
-        HostEnd::Waiting => "not begun: the rollout is held",
+        HostEnd::Waiting => "not begun: the rollout ended before its turn",
     }
 }

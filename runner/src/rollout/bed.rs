@@ -121,9 +121,9 @@ impl Rolling<'_, '_> {
     pub fn bed(
         &mut self,
         node: &Node,
-        changed: &[HostId],
-        controls: &[HostId],
+        (changed, controls): (&[HostId], &[HostId]),
         max_down: usize,
+        title: &str,
         design: impl Fn(&Gate) -> Gate,
     ) -> Result<Bed, Vec<Diagnostic>> {
         let play = self.stage.play;
@@ -153,9 +153,8 @@ impl Rolling<'_, '_> {
             let of = subjects.iter().filter(|subject| subject.changed == changed);
             of.map(|subject| subject.name.clone()).collect::<Vec<_>>()
         };
-        let title = scene.playbook.plays[play].name.clone();
         let experiment = gate
-            .experiment("", &title, names(true), names(false), rand::random())
+            .experiment("", title, names(true), names(false), rand::random())
             .map_err(|faults| faults.into_iter().map(|why| Diagnostic::error(why, node.span.clone())).collect::<Vec<_>>())?;
         Ok(Bed {
             experiment,

@@ -4,8 +4,8 @@ use super::halt::Halt;
 use super::stage::{Stage, Stages};
 use crate::engine::fleet::Fleet;
 use crate::engine::links::Links;
-use crate::engine::run::Mark;
-use crate::engine::walk::Scene;
+use crate::engine::run::{Mark, Part};
+use crate::engine::walk::{Gated, Scene};
 use crate::inventory::HostId;
 use crate::journal::{HostEnd, Record};
 use crate::playbook::rollout::OnInconclusive;
@@ -71,6 +71,10 @@ pub(super) struct Rolling<'r, 'f> {
     pub stage: &'r Stage,
     /// Where each host stood when its wave began.
     pub marks: BTreeMap<HostId, Mark>,
+    /// Where each host stood before what is judged now.
+    pub since: BTreeMap<HostId, Mark>,
+    /// The part of the play that is judged now; none for the whole play.
+    pub part: Option<u32>,
     /// Hosts of which something is down for a while.
     pub down: HashSet<HostId>,
     /// Hosts that were begun.
@@ -80,6 +84,8 @@ pub(super) struct Rolling<'r, 'f> {
     /// Hosts that have failed, and hosts that could not be reached.
     pub failures: u32,
     pub unreachable: u32,
+    /// The gates over parts of the play, as the canaries met them.
+    pub gates: Vec<Gated>,
     /// What the gate of the canaries has found, for what comes after.
     pub judged: Option<super::gating::Found>,
     questions: usize,
@@ -101,18 +107,22 @@ impl<'r, 'f> Rolling<'r, 'f> {
             desk,
             stage,
             marks: BTreeMap::new(),
+            since: BTreeMap::new(),
+            part: None,
             down: HashSet::new(),
             begun: Vec::new(),
             wave: Vec::new(),
             failures: 0,
             unreachable: 0,
+            gates: Vec::new(),
             judged: None,
             questions,
         }
     }
 
     async fn whole(&mut self) -> Result<(), Halt> {
-        let order = &self.stage.order;
+        let stage = self.stage;
+        let order = &stage.order;
         for (number, wave) in order.waves.iter().enumerate() {
             let hosts: Vec<HostId> = wave.hosts.iter().copied().filter(|host| !self.has_left(*host)).collect();
             if hosts.is_empty() {
@@ -128,10 +138,15 @@ impl<'r, 'f> Rolling<'r, 'f> {
                 hosts: Stage::names(&self.scene, &hosts),
             });
             self.enter(&hosts);
-            match (&self.stage.gate, number) {
-                (None, _) => self.forward(&hosts, wave.max_down).await?,
-                (Some(gate), 0) => self.gate(&hosts, wave.max_down, gate).await?,
+            let title = self.title();
+            match (&stage.gate, number) {
+                (Some(gate), 0) => self.gate(&hosts, wave.max_down, gate, &title).await?,
                 (Some(gate), _) => self.later(&hosts, wave.max_down, gate, number).await?,
+                (None, 0) if self.stage.parts => self.parts(&hosts, wave.max_down).await?,
+                (None, _) => match self.gates.last().cloned() {
+                    Some(gated) => self.later(&hosts, wave.max_down, &gated.gate, number).await?,
+                    None => self.forward(&hosts, wave.max_down).await?,
+                },
             }
             if let Some(soak) = wave.soak.filter(|_| number + 1 < order.waves.len()) {
                 self.soak(soak).await;
@@ -155,6 +170,47 @@ impl<'r, 'f> Rolling<'r, 'f> {
                 self.marks.insert(*host, run.mark());
             }
             self.begun.push(*host);
+        }
+    }
+
+    /// What is judged now.
+    pub fn of(&self) -> Part {
+        Part { play: self.stage.play, part: self.part }
+    }
+
+    /// What people call the play.
+    pub fn title(&self) -> String {
+        self.scene.playbook.plays[self.stage.play].name.clone()
+    }
+
+    /// The canaries of a play with gates over its parts: each part is judged before the next begins.
+    async fn parts(&mut self, hosts: &[HostId], max_down: usize) -> Result<(), Halt> {
+        for host in hosts {
+            if let Some(run) = self.fleet.part(*host)
+                && let Ok(gates) = run.gates(self.stage.play).await
+                && self.gates.is_empty()
+            {
+                self.gates = gates;
+            }
+        }
+        for gated in self.gates.clone() {
+            self.reach(hosts, Some(gated.part - 1));
+            self.forward(hosts, max_down).await?;
+            self.part = Some(gated.part);
+            self.reach(hosts, Some(gated.part));
+            self.gate(hosts, max_down, &gated.gate, &gated.title).await?;
+            self.part = None;
+        }
+        self.reach(hosts, None);
+        self.forward(hosts, max_down).await
+    }
+
+    /// How far hosts are taken for now.
+    fn reach(&mut self, hosts: &[HostId], until: Option<u32>) {
+        for host in hosts {
+            if let Some(run) = self.fleet.part(*host) {
+                run.until = until;
+            }
         }
     }
 

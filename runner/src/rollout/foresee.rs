@@ -3,13 +3,14 @@ use super::bed::{Seen, seen};
 use super::gating::expected;
 use super::stage::{Stage, Stages};
 use crate::diagnostic::Diagnostic;
-use crate::engine::run::{Asked, HostRun};
-use crate::engine::walk::{Scene, Walked};
+use crate::engine::run::{Asked, HostRun, Part};
+use crate::engine::walk::{Gated, Scene, Walked};
 use crate::gate::effort::{Timing, cheaper, refusals};
 use crate::gate::{Experiment, Reach, Toggle};
 use crate::inventory::HostId;
 use crate::playbook::rollout::{Activate, Gate, Preflight};
 use crate::report::progress::{span, time};
+use crate::yaml::Node;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -27,26 +28,59 @@ pub fn foresee(scene: &Scene, stages: &Stages, planned: &[(HostRun, Walked)]) ->
     let mut foreseen = Foreseen::default();
     for stage in stages.values() {
         rollout(scene, stage, &mut foreseen.text);
-        let Some(node) = &stage.gate else { continue };
-        let changing = changing(stage, planned);
-        if changing.is_empty() {
-            foreseen.text.push_str("  gate: nothing to judge: no canary has anything to change\n");
+        let play = scene.playbook.plays[stage.play].name.clone();
+        if let Some(node) = &stage.gate {
+            let of = Part { play: stage.play, part: None };
+            judged(scene, stage, &Judged { of, title: play, node }, planned, &mut foreseen);
             continue;
         }
-        let mut found: Option<Seen> = None;
-        for (run, asked) in &changing {
-            foreseen.refused.extend(one_way(run, asked, node, found.as_ref()));
-            match seen(scene, run, stage.play, node) {
-                Ok(seen) => drop(found.get_or_insert(seen)),
-                Err(problems) => foreseen.refused.extend(problems),
-            }
-        }
-        if let Some(found) = found {
-            let names = changing.iter().map(|(run, _)| run.state.name.clone()).collect();
-            gate(scene, stage, &found.gate, names, &changing, &mut foreseen);
+        for gated in parts(stage, planned) {
+            let of = Part { play: stage.play, part: Some(gated.part) };
+            let gated = Judged { of, title: gated.title, node: &gated.gate };
+            judged(scene, stage, &gated, planned, &mut foreseen);
         }
     }
     foreseen
+}
+
+/// A play, or a part of it, under a gate.
+struct Judged<'n> {
+    of: Part,
+    title: String,
+    node: &'n Node,
+}
+
+/// The gates over parts of a play, as the first of its canaries meets them.
+fn parts(stage: &Stage, planned: &[(HostRun, Walked)]) -> Vec<Gated> {
+    let canaries: &[HostId] = stage.order.waves.first().map_or(&[], |wave| &wave.hosts);
+    let first = planned.iter().find(|(run, _)| canaries.contains(&run.state.id));
+    let gates = first.map(|(_, walked)| walked.gates.iter().filter(|gated| gated.play == stage.play).cloned());
+    gates.into_iter().flatten().collect()
+}
+
+fn judged(
+    scene: &Scene,
+    stage: &Stage,
+    judged: &Judged<'_>,
+    planned: &[(HostRun, Walked)],
+    foreseen: &mut Foreseen,
+) {
+    let changing = changing(stage, judged.of, planned);
+    if changing.is_empty() {
+        let _ = writeln!(foreseen.text, "  gate {}: nothing to judge: no canary has anything to change", judged.title);
+        return;
+    }
+    let mut found: Option<Seen> = None;
+    for (run, asked) in &changing {
+        match seen(scene, run, stage.play, judged.node) {
+            Ok(seen) => drop(found.get_or_insert(seen)),
+            Err(problems) => foreseen.refused.extend(problems),
+        }
+        foreseen.refused.extend(one_way(run, asked, judged.node, found.as_ref()));
+    }
+    if let Some(found) = found {
+        gate(scene, stage, judged, &found.gate, &changing, foreseen);
+    }
 }
 
 fn rollout(scene: &Scene, stage: &Stage, out: &mut String) {
@@ -72,11 +106,11 @@ fn rollout(scene: &Scene, stage: &Stage, out: &mut String) {
 }
 
 /// The canaries that have something to change, by their plans.
-fn changing<'p>(stage: &Stage, planned: &'p [(HostRun, Walked)]) -> Vec<(&'p HostRun, Vec<Asked>)> {
+fn changing<'p>(stage: &Stage, part: Part, planned: &'p [(HostRun, Walked)]) -> Vec<(&'p HostRun, Vec<Asked>)> {
     let canaries: &[HostId] = stage.order.waves.first().map_or(&[], |wave| &wave.hosts);
     let of = |(run, walked): &'p (HostRun, Walked)| {
         let asked: Vec<Asked> =
-            walked.planned.iter().filter(|task| task.play == stage.play).filter_map(Asked::of).collect();
+            walked.planned.iter().filter(|task| part.has(task)).filter_map(Asked::of).collect();
         (canaries.contains(&run.state.id) && !asked.is_empty()).then_some((run, asked))
     };
     planned.iter().filter_map(of).collect()
@@ -86,7 +120,7 @@ fn changing<'p>(stage: &Stage, planned: &'p [(HostRun, Walked)]) -> Vec<(&'p Hos
 fn one_way(
     run: &HostRun,
     asked: &[Asked],
-    node: &crate::yaml::Node,
+    node: &Node,
     found: Option<&Seen>,
 ) -> Vec<Diagnostic> {
     if found.is_some_and(|found| found.gate.toggle == Toggle::None) {
@@ -104,17 +138,17 @@ fn one_way(
 fn gate(
     scene: &Scene,
     stage: &Stage,
+    judged: &Judged<'_>,
     gate: &Gate,
-    canaries: Vec<String>,
     changing: &[(&HostRun, Vec<Asked>)],
     foreseen: &mut Foreseen,
 ) {
-    let Some(node) = &stage.gate else { return };
+    let node = judged.node;
+    let canaries = changing.iter().map(|(run, _)| run.state.name.clone()).collect();
     let refuse = |words: String| Diagnostic::error(words, node.span.clone());
     foreseen.refused.extend(unbuilt(gate).into_iter().map(refuse));
     let controls = Stage::names(scene, &stage.order.controls);
-    let title = &scene.playbook.plays[stage.play].name;
-    let experiment = match gate.experiment("plan", title, canaries, controls, gate.seed.unwrap_or(0)) {
+    let experiment = match gate.experiment("plan", &judged.title, canaries, controls, gate.seed.unwrap_or(0)) {
         Ok(experiment) => experiment,
         Err(faults) => {
             foreseen.refused.extend(faults.into_iter().map(refuse));
@@ -129,7 +163,7 @@ fn gate(
     let noise = vec![None; experiment.metrics.len()];
     foreseen.refused.extend(refusals(&experiment, &noise).into_iter().filter(|_| dilutes(gate)).map(refuse));
     let cost = expected(gate, &experiment);
-    let _ = writeln!(foreseen.text, "  gate: {}, {}", cost.design, span(cost.least, cost.most));
+    let _ = writeln!(foreseen.text, "  gate {}: {}, {}", judged.title, cost.design, span(cost.least, cost.most));
     for metric in &experiment.metrics {
         let kind = if metric.cost { "accepted price" } else { "margin" };
         let _ = writeln!(foreseen.text, "    {} ({}): {kind} {:.1} %", metric.name, metric.from, metric.margin * 100.0);

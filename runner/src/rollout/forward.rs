@@ -27,7 +27,7 @@ impl Rolling<'_, '_> {
     /// What each host has to change in this play.
     pub async fn asked(&mut self, hosts: &[HostId]) -> HashMap<HostId, Vec<Asked>> {
         let found: Arc<Mutex<HashMap<HostId, Vec<Asked>>>> = Arc::default();
-        let play = self.stage.play;
+        let of = self.of();
         let into = Arc::clone(&found);
         self.fleet
             .each(hosts, move |mut run, end, _| {
@@ -35,7 +35,7 @@ impl Rolling<'_, '_> {
                 async move {
                     // What cannot be planned is told when it is applied.
                     if end.is_none()
-                        && let Ok(asked) = run.asks_for(play).await
+                        && let Ok(asked) = run.asks_for(of).await
                     {
                         into.lock().unwrap_or_else(PoisonError::into_inner).insert(run.state.id, asked);
                     }

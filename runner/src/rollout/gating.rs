@@ -26,7 +26,13 @@ pub(super) struct Found {
 
 impl Rolling<'_, '_> {
     /// The canaries: the whole experiment decides whether the change stays.
-    pub async fn gate(&mut self, hosts: &[HostId], max_down: usize, node: &Node) -> Result<(), Halt> {
+    pub async fn gate(
+        &mut self,
+        hosts: &[HostId],
+        max_down: usize,
+        node: &Node,
+        title: &str,
+    ) -> Result<(), Halt> {
         let asked = self.asked(hosts).await;
         let changing = changing(hosts, &asked);
         if changing.is_empty() {
@@ -35,7 +41,8 @@ impl Rolling<'_, '_> {
             return self.forward(hosts, max_down).await;
         }
         let controls = self.controls(&changing).await;
-        let mut bed = match self.bed(node, &changing, &controls, max_down, Gate::clone) {
+        self.mark(&changing);
+        let mut bed = match self.bed(node, (&changing, &controls), max_down, title, Gate::clone) {
             Ok(bed) => bed,
             Err(problems) => return Err(self.wrong(problems)),
         };
@@ -76,9 +83,20 @@ impl Rolling<'_, '_> {
         Halt::Held { why: format!("the gate cannot be carried out: {why}") }
     }
 
+    /// What is judged begins where the hosts stand now.
+    pub fn mark(&mut self, hosts: &[HostId]) {
+        self.since.clear();
+        for host in hosts {
+            if let Some(run) = self.fleet.part(*host) {
+                self.since.insert(*host, run.mark());
+            }
+        }
+    }
+
     /// The experiment is recorded before anything is put on.
     pub async fn begin(&mut self, bed: &mut Bed, wave: u32) -> Result<(), Halt> {
-        bed.experiment.id = format!("play{}-wave{wave}", self.stage.play + 1);
+        let part = self.part.map(|part| format!("-gate{}", part / 2 + 1)).unwrap_or_default();
+        bed.experiment.id = format!("play{}-wave{wave}{part}", self.stage.play + 1);
         bed.experiment.wave = wave;
         let changed = bed.experiment.canaries.iter();
         let hosts = changed.map(|host| (host.clone(), self.scene.number_batches(host, 0))).collect();
@@ -97,7 +115,7 @@ impl Rolling<'_, '_> {
     /// Why what was put on cannot be toggled or told.
     fn unfit(&mut self, bed: &Bed) -> Option<String> {
         for subject in bed.subjects.iter().filter(|subject| subject.changed) {
-            let mark = self.marks.get(&subject.host).cloned().unwrap_or_default();
+            let mark = self.since.get(&subject.host).cloned().unwrap_or_default();
             let Some(run) = self.fleet.part(subject.host) else { continue };
             if let Some(why) = run.one_way(&mark).into_iter().next() {
                 return Some(format!("{} cannot be taken off again: {why}", subject.name));
@@ -155,14 +173,14 @@ impl Rolling<'_, '_> {
     /// Puts arms on hosts, in turns where something is down meanwhile.
     pub async fn put(&mut self, bed: &mut Bed, arms: &BTreeMap<HostId, Arm>) -> Result<(), Halt> {
         let hosts: Vec<HostId> = arms.keys().copied().collect();
-        let play = self.stage.play;
+        let of = self.of();
         let boots = matches!(bed.experiment.toggle, Toggle::Reboot);
         if boots {
             self.down.extend(&hosts);
         }
         for turn in self.turns(&hosts, bed.max_down) {
             let arms = Arc::new(arms.clone());
-            let marks = Arc::new(self.marks.clone());
+            let marks = Arc::new(self.since.clone());
             let on: Arc<HashMap<HostId, Option<Arm>>> =
                 Arc::new(bed.subjects.iter().map(|subject| (subject.host, subject.on)).collect());
             self.fleet
@@ -177,9 +195,9 @@ impl Rolling<'_, '_> {
                         let boot = if boots { run.boot_id().await.ok() } else { None };
                         let (run, end) = match (arm, on) {
                             (Arm::B, Some(Arm::B)) | (Arm::A, Some(Arm::A) | None) => (run, Ok(None)),
-                            (Arm::B, _) => applied(run, journal.clone(), play).await,
+                            (Arm::B, _) => applied(run, journal.clone(), of.play).await,
                             (Arm::A, Some(Arm::B)) => {
-                                let off = run.take_off(&journal, play, &mark).await;
+                                let off = run.take_off(&journal, of, &mark).await;
                                 (run, off.map(Result::err))
                             }
                         };
@@ -190,7 +208,7 @@ impl Rolling<'_, '_> {
             self.after(&turn).await?;
         }
         for (host, arm) in arms {
-            let mark = self.marks.get(host).cloned().unwrap_or_default();
+            let mark = self.since.get(host).cloned().unwrap_or_default();
             let states = self.fleet.part(*host).map(|run| run.arms(&mark)).unwrap_or_default();
             if let Some(subject) = bed.subject_mut(*host).filter(|subject| subject.changed) {
                 subject.on = Some(*arm);

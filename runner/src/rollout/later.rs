@@ -36,7 +36,9 @@ impl Rolling<'_, '_> {
             return self.forward(hosts, max_down).await;
         }
         let beside = |gate: &Gate| Gate { toggle: Toggle::None, max_pairs: None, ..gate.clone() };
-        let mut bed = match self.bed(node, &sample, &controls, max_down, beside) {
+        self.mark(&sample);
+        let title = self.title();
+        let mut bed = match self.bed(node, (&sample, &controls), max_down, &title, beside) {
             Ok(bed) => bed,
             Err(problems) => return Err(self.wrong(problems)),
         };

@@ -87,12 +87,12 @@ impl Rolling<'_, '_> {
 
     /// Which arm is live on a host, by looking.
     async fn live(&mut self, subject: &Subject, arm: Arm) -> Live {
-        let play = self.stage.play;
+        let of = self.of();
         let Some(run) = self.fleet.part(subject.host) else { return Live::Unknown };
         let told = match (subject.changed, subject.on) {
             (true, Some(_)) => run.live(&subject.arms, arm).await,
             // What was never changed asks for the change still.
-            (true, None) | (false, _) => run.still_asks(play).await,
+            (true, None) | (false, _) => run.still_asks(of).await,
         };
         match told {
             Ok(live) => live,

@@ -4,7 +4,7 @@ use super::window::Window;
 use crate::diagnostic::{Diagnostic, Problems};
 use crate::engine::walk::Scene;
 use crate::inventory::HostId;
-use crate::playbook::Play;
+use crate::playbook::{Item, Play};
 use crate::playbook::rollout::{Activate, Canary, Guard, Hosts, Rollout, Wave, read};
 use crate::source::Span;
 use crate::template::Held;
@@ -26,6 +26,8 @@ pub struct Stage {
     pub guard: Option<Guard>,
     /// `gate:` as written: it is evaluated for each host.
     pub gate: Option<Arc<Node>>,
+    /// Whether tasks or blocks of it have gates of their own.
+    pub parts: bool,
     /// The hosts in order.
     pub order: Order<HostId>,
     /// When it may go forward.
@@ -57,7 +59,9 @@ pub fn stages(scene: &Scene) -> Result<Stages, Problems> {
 }
 
 fn stage(scene: &Scene, number: usize, play: &Play) -> Result<Option<Stage>, Problems> {
-    let Some(span) = play.rollout.as_ref().or(play.gate.as_ref()).map(|node| node.span.clone()) else {
+    let gates = gates(play);
+    let said = play.rollout.as_ref().or(play.gate.as_ref()).or(gates.first());
+    let Some(span) = said.map(|node| node.span.clone()) else {
         return match &play.guard {
             Some(guard) => Err(vec![
                 Diagnostic::error("`guard:` stands around the hosts of a rollout", guard.span.clone())
@@ -71,7 +75,7 @@ fn stage(scene: &Scene, number: usize, play: &Play) -> Result<Option<Stage>, Pro
         None => whole(),
     };
     let guard = play.guard.as_ref().map(|node| of_play::<Guard>(scene, number, node)).transpose()?;
-    let mut problems = unfit(play, &rollout, &span);
+    let mut problems = unfit(play, &rollout, &gates, &span);
     let window = rollout.window.as_ref().map(Window::of).transpose();
     let chosen = scene.chosen();
     let hosts = chosen.get(number).map_or(&[][..], Vec::as_slice);
@@ -80,7 +84,8 @@ fn stage(scene: &Scene, number: usize, play: &Play) -> Result<Option<Stage>, Pro
     match (window, order) {
         (Ok(window), Ok(order)) if problems.is_empty() => {
             let gate = play.gate.clone();
-            Ok(Some(Stage { play: number, span, rollout, guard, gate, order, window }))
+            let parts = !gates.is_empty();
+            Ok(Some(Stage { play: number, span, rollout, guard, gate, parts, order, window }))
         }
         (window, order) => {
             problems.extend(window.err().map(wrong));
@@ -110,7 +115,7 @@ fn whole() -> Rollout {
 }
 
 /// What does not go together.
-fn unfit(play: &Play, rollout: &Rollout, span: &Span) -> Problems {
+fn unfit(play: &Play, rollout: &Rollout, gates: &[Arc<Node>], span: &Span) -> Problems {
     let mut problems = Problems::new();
     let mut wrong = |unfit: bool, words: &str, help: &str| {
         if unfit {
@@ -128,11 +133,60 @@ fn unfit(play: &Play, rollout: &Rollout, span: &Span) -> Problems {
         "say `activate: later` and boot in the window, or give the rollout a `window:`",
     );
     wrong(
-        rollout.activate == Activate::Later && play.gate.is_some(),
+        rollout.activate == Activate::Later && (play.gate.is_some() || !gates.is_empty()),
         "what is felt later cannot be judged now: `gate:` and `activate: later` exclude each other",
         "judge it on a canary with `activate: now` first",
     );
+    wrong(
+        play.gate.is_some() && !gates.is_empty(),
+        "a gate stands over this play, and another over a part of it",
+        "leave one of them away",
+    );
+    for (_, items) in play.sections() {
+        let problem = |at| Diagnostic::error("a gate stands inside of another one", at).help("leave one of them away");
+        problems.extend(nested(items, false).map(problem));
+    }
     problems
+}
+
+/// The gates of a play over its tasks and blocks, as far as includes are known.
+fn gates(play: &Play) -> Vec<Arc<Node>> {
+    let mut found = Vec::new();
+    for (_, items) in play.sections() {
+        within(items, &mut found);
+    }
+    found
+}
+
+/// A gate inside of another one.
+fn nested(items: &[Item], inside: bool) -> Option<Span> {
+    items.iter().find_map(|item| match item {
+        Item::Task(task) => task.gate.as_ref().filter(|_| inside).map(|gate| gate.span.clone()),
+        Item::Block(block) => {
+            let own = block.gate.as_ref().filter(|_| inside).map(|gate| gate.span.clone());
+            let inside = inside || block.gate.is_some();
+            let deeper = || [&block.block, &block.rescue, &block.always].into_iter().find_map(|items| nested(items, inside));
+            own.or_else(deeper)
+        }
+        Item::Include(include) => include.body.as_ref().and_then(|body| nested(&body.tasks, inside)),
+    })
+}
+
+fn within(items: &[Item], found: &mut Vec<Arc<Node>>) {
+    for item in items {
+        match item {
+            Item::Task(task) => found.extend(task.gate.clone()),
+            Item::Block(block) => {
+                found.extend(block.gate.clone());
+                [&block.block, &block.rescue, &block.always].into_iter().for_each(|items| within(items, found));
+            }
+            Item::Include(include) => {
+                if let Some(body) = &include.body {
+                    within(&body.tasks, found);
+                }
+            }
+        }
+    }
 }
 
 fn of_play<T: serde::de::DeserializeOwned>(scene: &Scene, play: usize, node: &Node) -> Result<T, Problems> {

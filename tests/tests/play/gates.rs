@@ -33,6 +33,7 @@ const MEASURE: &str = r#"cd "$1" || exit 1
 read -r knob < knob
 n=$(cat runs 2>/dev/null || echo 0); n=$((n + 1)); echo $n > runs
 if [ -e broken ] && [ "$knob" != 100 ]; then echo "it broke" >&2; exit 1; fi
+[ ! -e more ] || [ ! -e felt ] || knob=$((knob + 50))
 echo "{\"rate\": $((knob * 100 + (n * 7919) % 97))}"
 "#;
 
@@ -59,7 +60,7 @@ fn a_loss_is_taken_back_and_nobody_else_is_touched() {
     let hosts = ["a", "b", "c"];
     let bed = bed(&hosts);
     bed.file("site.yml", &playbook("{waves: [1, 100%]}", "", 50));
-    bed.call(&["--check"]).ok().says("gate: up to 24 pairs of runs on 1 host").says("rate (own.rate): margin 5.0 %");
+    bed.call(&["--check"]).ok().says("gate the knob: up to 24 pairs of runs on 1 host").says("rate (own.rate): margin 5.0 %");
     assert!(bed.got("a/runs").is_none(), "a plan measures nothing");
     let done = bed.call(&["--yes"]);
     done.ended(7).says("REGRESS after 3 pairs").says("-> all that this run changed goes back");
@@ -196,4 +197,71 @@ fn a_gate_that_was_killed_leaves_the_old_state_after_resume() {
     assert_eq!(knobs(&bed, &["a", "b"]), ["100", "100"], "what was not judged is off");
     bed.tunerun(&["resume", "last", "--yes"]).ok().says("PASS after 6 pairs");
     assert_eq!(knobs(&bed, &["a", "b"]), ["150", "150"]);
+}
+
+/// A play whose two tasks are judged one by one: the first does harm, or not.
+fn one_by_one(first: u32) -> String {
+    let gate = r#"gate:
+        run: {settle: 0s, ramp: 0s, measure: 1s, steady: off}
+        benchmarks:
+          - id: own
+            command:
+              argv: [sh, "{{ playbook_dir }}/measure", "{{ root }}"]
+              figures: {rate: {path: rate, direction: higher}}
+        metrics:
+          - {name: rate, from: own.rate, direction: higher, margin: 5%}"#;
+    format!(
+        r#"- name: two changes
+  hosts: all
+  gather_facts: false
+  tasks:
+    - copy: {{dest: "{{{{ root }}}}/before", content: x}}
+    - name: the first
+      copy: {{dest: "{{{{ root }}}}/knob", content: "{first}\n"}}
+      {gate}
+    - copy: {{dest: "{{{{ root }}}}/between", content: x}}
+    - name: the second
+      {gate}
+      block:
+        - copy: {{dest: "{{{{ root }}}}/more", content: x}}
+          notify: felt
+        - copy: {{dest: "{{{{ root }}}}/other", content: x}}
+    - copy: {{dest: "{{{{ root }}}}/after", content: x}}
+  handlers:
+    - name: felt
+      copy: {{dest: "{{{{ root }}}}/felt", content: x}}
+"#
+    )
+}
+
+#[test]
+fn tasks_and_blocks_are_judged_one_by_one() {
+    let bed = bed(&["a"]);
+    bed.file("site.yml", &one_by_one(150));
+    bed.call(&["--check"]).ok().says("gate the first: up to 24 pairs").says("gate the second: up to 24 pairs");
+    let done = bed.call(&["--yes"]);
+    done.ok().says("gate the first on a: PASS after 6 pairs").says("gate the second on a: PASS after 6 pairs");
+    assert_eq!(bed.names("a"), ["after", "before", "between", "felt", "knob", "more", "other", "runs"]);
+    assert_eq!(knobs(&bed, &["a"]), ["150"]);
+    bed.call(&["--yes"]).ok().says("nothing to judge");
+    bed.tunerun(&["undo", &bed.runs()[0]]).ok();
+    assert_eq!((bed.names("a"), knobs(&bed, &["a"])), (vec!["knob".into(), "runs".to_owned()], vec!["100".to_owned()]));
+}
+
+#[test]
+fn a_loss_of_one_task_takes_back_what_came_before_it_too() {
+    let bed = bed(&["a", "b"]);
+    let done = bed.play(&one_by_one(50));
+    done.ended(7).says("gate the first on a: REGRESS after 3 pairs").never_says("gate the second on");
+    assert_eq!((bed.names("a"), bed.names("b").len()), (vec!["knob".into(), "runs".to_owned()], 1));
+    assert_eq!(knobs(&bed, &["a", "b"]), ["100", "100"]);
+}
+
+#[test]
+fn gates_do_not_stand_within_one_another() {
+    let bed = bed(&["a"]);
+    let nested = one_by_one(150).replace("        - copy: {dest: \"{{ root }}/more\", content: x}", "        - copy: {dest: \"{{ root }}/more\", content: x}\n          gate: {benchmarks: [], metrics: []}");
+    bed.play(&nested).ended(2).says("a gate stands inside of another one");
+    let both = one_by_one(150).replace("  gather_facts", "  gate: {benchmarks: [], metrics: []}\n  gather_facts");
+    bed.play(&both).ended(2).says("a gate stands over this play, and another over a part of it");
 }

@@ -53,7 +53,7 @@ fn a_failure_holds_what_comes_after_and_takes_its_host_back() {
     assert_eq!(bed.names("b"), ["bad"], "nothing stays on a host that failed");
     assert_eq!(bed.names("c"), ["f", "g"]);
     assert_eq!(bed.names("d"), [] as [&str; 0]);
-    done.says("3 hosts (d, e, f): not begun: the rollout is held");
+    done.says("3 hosts (d, e, f): not begun: the rollout ended");
     // Once it is mended, it goes on.
     std::fs::remove_file(bed.dir.join("roots/b/bad")).unwrap();
     bed.tunerun(&["resume", "last", "--yes"]).ok();

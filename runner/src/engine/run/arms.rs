@@ -2,7 +2,7 @@
 use super::{HostError, HostRun};
 use crate::engine::target::Target;
 use crate::engine::undo::{Past, in_order};
-use crate::engine::walk::{Planned, What};
+use crate::engine::walk::{Gated, Planned, What};
 use crate::gate::{Arm, Live};
 use crate::journal::{HostEnd, Journal, JournalError};
 use modules::recovery::{Found, found};
@@ -126,11 +126,11 @@ impl HostRun {
     pub async fn take_off(
         &mut self,
         journal: &Journal,
-        play: usize,
+        of: Part,
         mark: &Mark,
     ) -> Result<Result<(), HostEnd>, JournalError> {
-        let keys = match self.plan_on(play).await {
-            Ok(walked) => walked.planned.iter().filter(|task| task.play == play).map(|task| task.key.clone()).collect(),
+        let keys = match self.plan_on(of.play).await {
+            Ok(walked) => walked.planned.iter().filter(|task| of.has(task)).map(|task| task.key.clone()).collect(),
             Err(HostError::Journal(error)) => return Err(error),
             Err(error) => return self.broken(journal, &error, true).await.map(Err),
         };
@@ -242,14 +242,39 @@ impl HostRun {
         Ok(if arms.is_empty() { Live::Unknown } else { Live::Proven { seen } })
     }
 
+    /// The gates over tasks and blocks of a play, as the host meets them.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub async fn gates(&mut self, play: usize) -> Result<Vec<Gated>, HostError> {
+        let walked = self.plan_on(play).await?;
+        Ok(walked.gates.into_iter().filter(|gated| gated.play == play).collect())
+    }
+
     /// What the host has to change in a play, or may have.
     ///
     /// # Errors
     /// [`HostError`].
-    pub async fn asks_for(&mut self, play: usize) -> Result<Vec<Asked>, HostError> {
-        let walked = self.plan_on(play).await?;
-        let of_play = walked.planned.iter().filter(|task| task.play == play);
+    pub async fn asks_for(&mut self, of: Part) -> Result<Vec<Asked>, HostError> {
+        let walked = self.plan_on(of.play).await?;
+        let of_play = walked.planned.iter().filter(|task| of.has(task));
         Ok(of_play.filter_map(Asked::of).collect())
+    }
+}
+
+/// A play, or the part of it under a gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The play's number, from 0.
+    pub play: usize,
+    /// The part; none for the whole play.
+    pub part: Option<u32>,
+}
+
+impl Part {
+    /// Whether a task belongs to it.
+    pub fn has(&self, task: &Planned) -> bool {
+        task.play == self.play && self.part.is_none_or(|part| task.part == part)
     }
 }
 

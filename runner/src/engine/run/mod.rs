@@ -10,7 +10,7 @@ mod guests;
 mod reboot;
 mod waiting;
 
-pub use arms::{Arms, Asked, Mark};
+pub use arms::{Arms, Asked, Mark, Part};
 pub(in crate::engine) use back::unwritten;
 pub use boot::Road;
 pub use consent::Consent;
@@ -145,6 +145,8 @@ pub struct HostRun {
     pub held: Option<String>,
     /// Whether the mark of the open run stays until its part ends: what is done may still be taken off.
     pub stays_open: bool,
+    /// The last part of the play under way that is carried out; none for all of it.
+    pub until: Option<u32>,
     /// Where the mark of an open run stands.
     marked: BTreeSet<Target>,
     counts: Counts,
@@ -179,6 +181,7 @@ impl HostRun {
             consent: Consent::default(),
             held: None,
             stays_open: false,
+            until: None,
             marked: BTreeSet::new(),
             counts: Counts::default(),
             told: HashSet::new(),
@@ -350,9 +353,10 @@ impl HostRun {
             {
                 return Ok(Some(end));
             }
-            match next(&walked.planned) {
+            let end = self.reach(&walked.planned, last);
+            match next(&walked.planned[..end]) {
                 Next::Nothing => {
-                    self.tell_rest(&walked.planned, walked.planned.len());
+                    self.tell_rest(&walked.planned, end);
                     return Ok(None);
                 }
                 Next::Failed { at, problem } => {
@@ -415,6 +419,13 @@ impl HostRun {
         self.tell_rest(planned, first.unwrap_or(0));
         self.counts.add(TaskEnd::Failed);
         Ok(Some(end))
+    }
+
+    /// How far a walk is carried out: up to the part of the play that is not its turn yet.
+    fn reach(&self, planned: &[Planned], play: usize) -> usize {
+        let Some(until) = self.until else { return planned.len() };
+        let later = |task: &Planned| task.play == play && task.part > until;
+        planned.iter().position(later).unwrap_or(planned.len())
     }
 
     /// What was decided before an act stays decided: it is not asked again on what the act left.

@@ -1,6 +1,6 @@
 //! A boot for its own sake: a change that is felt only then is measured, or taken back.
 use super::boot::Road;
-use super::{HostError, HostRun};
+use super::{HostError, HostRun, Part};
 use crate::engine::batch::{Batch, Verdict};
 use crate::engine::carrier::CarrierError;
 use crate::engine::target::{Acting, Target};
@@ -120,11 +120,11 @@ impl HostRun {
     ///
     /// # Errors
     /// [`HostError`].
-    pub async fn still_asks(&mut self, play: usize) -> Result<Live, HostError> {
+    pub async fn still_asks(&mut self, of: Part) -> Result<Live, HostError> {
         for known in self.state.known.values_mut() {
             Arc::make_mut(&mut known.seen).clear();
         }
-        let asked = self.asks_for(play).await?;
+        let asked = self.asks_for(of).await?;
         Ok(match asked.len() {
             0 => Live::Differs {
                 expected: "a host that is not changed".to_owned(),

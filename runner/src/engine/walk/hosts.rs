@@ -72,6 +72,11 @@ impl Scene {
         self.shared.roll.waves.write().unwrap_or_else(PoisonError::into_inner).insert(play, waves);
     }
 
+    /// Whether a rollout takes the hosts of a play forward.
+    pub fn is_staged(&self, play: usize) -> bool {
+        self.shared.roll.waves.read().unwrap_or_else(PoisonError::into_inner).contains_key(&play)
+    }
+
     /// `serial:` as batches of hosts, or the waves of a rollout.
     pub fn batches(&self, play: usize) -> Vec<Vec<HostId>> {
         if let Some(waves) = self.shared.roll.waves.read().unwrap_or_else(PoisonError::into_inner).get(&play) {

@@ -32,6 +32,6 @@ mod words;
 pub use gauge::Gauge;
 pub use hosts::{Acts, Chosen, Select};
 pub use items::walk;
-pub use outcome::{Key, Planned, Ran, Told, Verdict, Walked, What};
+pub use outcome::{Gated, Key, Planned, Ran, Told, Verdict, Walked, What};
 pub use scene::{Asked, Once, Scene};
 pub use scope::{Live, Scope};
