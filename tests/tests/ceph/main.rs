@@ -6,6 +6,7 @@ mod flags;
 #[expect(dead_code, reason = "the lab's own tests use all of it")]
 mod lab;
 mod many;
+mod judged;
 mod modes;
 mod options;
 mod parts;
