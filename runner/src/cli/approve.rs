@@ -34,7 +34,10 @@ impl Approve {
         };
         let folder = path.parent().unwrap_or_else(|| Path::new("."));
         let Some((number, question)) = open(folder) else {
-            term::wrong("this run does not wait for a person", Some("`tunerun show RUN` tells how far it is"));
+            term::wrong(
+                "this run does not wait for a person",
+                Some("`tunerun show RUN` tells how far it is"),
+            );
             return Exit::Wrong;
         };
         let word = if self.deny { "denied" } else { "approved" };

@@ -87,7 +87,8 @@ fn facts() -> String {
 /// The words of a rollout, and the example that is its grammar.
 fn rollout() -> String {
     let example = include_str!("../../../playbooks/example-rollout.yaml");
-    let indented = example.lines().map(|line| if line.is_empty() { "\n".to_owned() } else { format!("  {line}\n") });
+    let indented =
+        example.lines().map(|line| if line.is_empty() { "\n".to_owned() } else { format!("  {line}\n") });
     include_str!("../report/pages/rollout.txt").to_owned() + &indented.collect::<String>()
 }
 

@@ -6,6 +6,7 @@ mod capture;
 mod continuing;
 mod diagnose;
 mod doc;
+mod ends;
 mod evidence;
 mod exit;
 mod gather;

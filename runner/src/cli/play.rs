@@ -1,5 +1,6 @@
 //! `tunerun play`: plan, show, ask, apply, prove.
 use super::continuing::GOES_ON;
+use super::ends::{ended, none_begins, unreached, worse};
 use super::exit::Exit;
 use super::gather::{self, Steering};
 use super::load;
@@ -14,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use tunerun::engine::doubles::doubles;
-use tunerun::engine::fleet::{Applying, Fleet, Planning, known_end, plan_all, union};
+use tunerun::engine::fleet::{Fleet, Planning, plan_all, union};
 use tunerun::engine::links::Links;
 use tunerun::engine::run::{Consent, Events, HostError, HostRun};
 use tunerun::engine::target::HostState;
@@ -459,52 +460,4 @@ pub(super) fn within(scene: &Scene, missing: usize) -> bool {
         Some(Batch::Percent(most)) => missing as f64 <= total as f64 * most / 100.0,
         _ => false,
     })
-}
-
-/// How each host's part ends, where none of them begins.
-fn none_begins(planned: &[(HostRun, Walked)]) -> Option<Vec<HostEnd>> {
-    planned.iter().map(|(run, walked)| known_end(run, walked)).collect()
-}
-
-/// A run that is fine but for the hosts that it could not reach.
-fn unreached(exit: Exit, unreachable: &[(String, HostError)]) -> Exit {
-    if exit == Exit::Done && !unreachable.is_empty() { Exit::Unreachable } else { exit }
-}
-
-/// How the run ended, over all hosts.
-fn ended(applying: Applying) -> Exit {
-    match applying.broken {
-        Some(why) => {
-            term::wrong(why, Some("`tunerun resume` or `tunerun undo` the run once that is mended"));
-            Exit::UndoIncomplete
-        }
-        None => match applying.ends.into_iter().fold(Exit::Done, worse) {
-            Exit::Done if applying.staged > 0 => Exit::Staged,
-            exit => exit,
-        },
-    }
-}
-
-fn worse(worst: Exit, end: HostEnd) -> Exit {
-    let exit = match end {
-        HostEnd::Proven | HostEnd::Skipped | HostEnd::Waiting => Exit::Done,
-        HostEnd::RolledBack => Exit::RolledBack,
-        HostEnd::Failed | HostEnd::Refused => Exit::Failed,
-        HostEnd::Declined => Exit::Declined,
-        HostEnd::FailedHalf => Exit::UndoIncomplete,
-        HostEnd::Held => Exit::Busy,
-        HostEnd::Stale => Exit::Stale,
-        HostEnd::Unreachable => Exit::Unreachable,
-        HostEnd::Lost => Exit::Lost,
-    };
-    let weight = |exit: Exit| match exit {
-        Exit::Done => 0,
-        Exit::Declined => 1,
-        Exit::Unreachable => 2,
-        Exit::Busy => 3,
-        Exit::Stale => 4,
-        Exit::Failed => 5,
-        _ => 6,
-    };
-    if weight(exit) > weight(worst) { exit } else { worst }
 }

@@ -26,7 +26,12 @@ impl From<Exit> for Conducted {
 
 impl Play {
     /// Shows the rollouts and gates that a plan asks for. Gives the exit where one is refused.
-    pub(super) fn foreseen(&self, scene: &Scene, stages: &Stages, planned: &[(HostRun, Walked)]) -> Option<Exit> {
+    pub(super) fn foreseen(
+        &self,
+        scene: &Scene,
+        stages: &Stages,
+        planned: &[(HostRun, Walked)],
+    ) -> Option<Exit> {
         if !self.purpose.plans() {
             return None;
         }

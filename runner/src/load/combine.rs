@@ -20,7 +20,9 @@ pub(super) fn take(
     }
     if count > 1.0 {
         for (path, measure) in &mut whole.figures {
-            if let (Figure::Number(number), false, false) = (&mut measure.figure, sums(measure.unit), percentile(path)) {
+            if let (Figure::Number(number), false, false) =
+                (&mut measure.figure, sums(measure.unit), percentile(path))
+            {
                 *number /= count;
             }
         }
@@ -140,7 +142,9 @@ mod tests {
     #[test]
     fn runs_that_are_not_steady_do_not_count() {
         let mut falling = reading(100.0, 1.0, 1.0);
-        falling.per_second.insert("read.iops".into(), (0..60).map(|second| 200.0 - 3.0 * f64::from(second)).collect());
+        falling
+            .per_second
+            .insert("read.iops".into(), (0..60).map(|second| 200.0 - 3.0 * f64::from(second)).collect());
         let rule = Some(SteadyRule::default());
         let fault = take("x", vec![falling.clone()], rule, &mut Measured::default()).unwrap_err();
         assert!(matches!(fault, Fault::Unsteady { .. }));

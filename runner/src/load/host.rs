@@ -101,7 +101,9 @@ impl Host {
         let seen = self.carrier.look(std::slice::from_ref(&read)).await;
         let seen = seen.map_err(|why| failed(format!("{}: {why}", self.name)))?;
         let text = match seen.get(&read) {
-            Some(Seen::Node(node)) => node.bytes().map(|bytes| String::from_utf8_lossy(bytes.as_slice()).into_owned()),
+            Some(Seen::Node(node)) => {
+                node.bytes().map(|bytes| String::from_utf8_lossy(bytes.as_slice()).into_owned())
+            }
             _ => None,
         };
         Ok(text.as_deref().map(times).unwrap_or_default())

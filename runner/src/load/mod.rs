@@ -85,7 +85,8 @@ pub struct Measured {
 /// # Errors
 /// Why the run does not count.
 pub async fn measure(ground: Ground<'_>, loads: &[Load], terms: Terms) -> Result<Measured, Fault> {
-    let (loading, looking): (Vec<&Load>, Vec<&Load>) = loads.iter().partition(|load| load.tool.driver().loads());
+    let (loading, looking): (Vec<&Load>, Vec<&Load>) =
+        loads.iter().partition(|load| load.tool.driver().loads());
     let mut measured = Measured::default();
     let Some((last, first)) = loading.split_last() else {
         for load in looking {
@@ -136,7 +137,8 @@ async fn one(ground: Ground<'_>, load: &Load, terms: Terms, into: &mut Measured)
     for (host, of_host) in hosts.iter().zip(running) {
         let mut outputs = Vec::new();
         for (call, task) in calls.iter().zip(of_host) {
-            let output = task.await.map_err(|why| Fault::Unfit { what: format!("it broke off: {why}") })??;
+            let output =
+                task.await.map_err(|why| Fault::Unfit { what: format!("it broke off: {why}") })??;
             into.raw.push(Raw {
                 load: load.id.clone(),
                 host: host.name().to_owned(),
@@ -162,11 +164,16 @@ async fn servers(ground: Ground<'_>, load: &Load, calls: &[Call]) -> Result<Vec<
     for call in calls {
         let Some(server) = &call.server else { continue };
         let Some(peer) = &load.peer else {
-            let what = format!("benchmark {} talks to a server: `peer:` names the host it is started on", load.id);
+            let what =
+                format!("benchmark {} talks to a server: `peer:` names the host it is started on", load.id);
             return Err(Fault::Unfit { what });
         };
         if load.on.len() > 1 {
-            let what = format!("benchmark {} has one server, and {} hosts load it: name one", load.id, load.on.len());
+            let what = format!(
+                "benchmark {} has one server, and {} hosts load it: name one",
+                load.id,
+                load.on.len()
+            );
             return Err(Fault::Unfit { what });
         }
         serving.push(Host::reach(ground, peer).await?.serve(server, call.limit).await?);

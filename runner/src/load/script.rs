@@ -113,7 +113,10 @@ mod tests {
         let odd = "a'b $x `y`\n\"z\"";
         let one = Call {
             env: vec![("ODD", odd.to_owned())],
-            ..Call::new(argv(&["sh", "-c", "printf %s \"$ODD\"; printf %s \"$1\" >&2; exit 7", "x", odd]), Duration::from_secs(20))
+            ..Call::new(
+                argv(&["sh", "-c", "printf %s \"$ODD\"; printf %s \"$1\" >&2; exit 7", "x", odd]),
+                Duration::from_secs(20),
+            )
         };
         for shell in SHELLS {
             let mut child = start(shell, &call(&one));

@@ -69,16 +69,16 @@ pub(super) struct Seen {
 /// # Errors
 /// What is wrong with it, or not known.
 pub(super) fn seen(scene: &Scene, run: &HostRun, play: usize, node: &Node) -> Result<Seen, Vec<Diagnostic>> {
-    let one = |problem| vec![problem];
+    let one = |problem: Box<Diagnostic>| vec![*problem];
     let gauge = Gauge::new(scene, &run.state, play);
     let value = gauge.value(node).map_err(one)?;
-    let gate: Gate = read(&value).map_err(|why| one(Diagnostic::error(why, node.span.clone())))?;
+    let gate: Gate = read(&value).map_err(|why| vec![Diagnostic::error(why, node.span.clone())])?;
     let mut problems = Vec::new();
     let mut loads = Vec::new();
     for bench in &gate.benchmarks {
         match load(scene, run, &gauge, bench, node) {
             Ok(load) => loads.push(load),
-            Err(problem) => problems.push(problem),
+            Err(problem) => problems.push(*problem),
         }
     }
     if problems.is_empty() { Ok(Seen { gate, loads }) } else { Err(problems) }
@@ -90,12 +90,15 @@ fn load(
     gauge: &Gauge<'_>,
     bench: &Bench,
     node: &Node,
-) -> Result<Load, Diagnostic> {
-    let hosts = |pattern: &str| -> Result<Vec<Target>, Diagnostic> {
-        let ids = scene.inventory().select(pattern, Some(&node.span)).map_err(|none| {
-            let first = none.problems.into_iter().next();
-            first.unwrap_or_else(|| Diagnostic::error(format!("{pattern} names no host"), node.span.clone()))
-        })?;
+) -> Result<Load, Box<Diagnostic>> {
+    let hosts = |pattern: &str| -> Result<Vec<Target>, Box<Diagnostic>> {
+        let ids =
+            scene.inventory().select(pattern, Some(&node.span)).map_err(|none| {
+                let first = none.problems.into_iter().next();
+                Box::new(first.unwrap_or_else(|| {
+                    Diagnostic::error(format!("{pattern} names no host"), node.span.clone())
+                }))
+            })?;
         Stage::names(scene, &ids).iter().map(|name| gauge.acting(name)).collect()
     };
     let on = match &bench.on {
@@ -107,7 +110,7 @@ fn load(
         Some([peer]) => Some(peer.clone()),
         Some(many) => {
             let words = format!("benchmark {}: `peer:` names {} hosts; it is one", bench.id, many.len());
-            return Err(Diagnostic::error(words, node.span.clone()));
+            return Err(Box::new(Diagnostic::error(words, node.span.clone())));
         }
     };
     Ok(Load { id: bench.id.clone(), tool: bench.tool.clone(), on, peer })
@@ -153,9 +156,10 @@ impl Rolling<'_, '_> {
             let of = subjects.iter().filter(|subject| subject.changed == changed);
             of.map(|subject| subject.name.clone()).collect::<Vec<_>>()
         };
-        let experiment = gate
-            .experiment("", title, names(true), names(false), rand::random())
-            .map_err(|faults| faults.into_iter().map(|why| Diagnostic::error(why, node.span.clone())).collect::<Vec<_>>())?;
+        let experiment =
+            gate.experiment("", title, names(true), names(false), rand::random()).map_err(|faults| {
+                faults.into_iter().map(|why| Diagnostic::error(why, node.span.clone())).collect::<Vec<_>>()
+            })?;
         Ok(Bed {
             experiment,
             gate,

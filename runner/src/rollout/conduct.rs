@@ -124,7 +124,8 @@ impl<'r, 'f> Rolling<'r, 'f> {
         let stage = self.stage;
         let order = &stage.order;
         for (number, wave) in order.waves.iter().enumerate() {
-            let hosts: Vec<HostId> = wave.hosts.iter().copied().filter(|host| !self.has_left(*host)).collect();
+            let hosts: Vec<HostId> =
+                wave.hosts.iter().copied().filter(|host| !self.has_left(*host)).collect();
             if hosts.is_empty() {
                 continue;
             }
@@ -217,8 +218,10 @@ impl<'r, 'f> Rolling<'r, 'f> {
 
     /// Hosts that were not begun wait.
     fn rest(&mut self) {
-        let rest: Vec<HostId> = self.fleet.hosts().into_iter().filter(|host| !self.begun.contains(host)).collect();
-        let of_play: Vec<HostId> = self.stage.order.waves.iter().flat_map(|wave| wave.hosts.clone()).collect();
+        let rest: Vec<HostId> =
+            self.fleet.hosts().into_iter().filter(|host| !self.begun.contains(host)).collect();
+        let of_play: Vec<HostId> =
+            self.stage.order.waves.iter().flat_map(|wave| wave.hosts.clone()).collect();
         for host in rest.into_iter().filter(|host| of_play.contains(host)) {
             self.fleet.end_part(host, HostEnd::Waiting);
         }
@@ -253,7 +256,8 @@ impl<'r, 'f> Rolling<'r, 'f> {
     async fn pause(&mut self, question: &str) -> Result<(), Halt> {
         self.questions += 1;
         if !self.desk.attended {
-            let on = format!("a person's word: {question} (`tunerun approve {}`, or `--deny`)", self.desk.run);
+            let on =
+                format!("a person's word: {question} (`tunerun approve {}`, or `--deny`)", self.desk.run);
             self.tell(Progress::Waited { on });
         }
         let answer = self.desk.wait(self.questions, question).await;
@@ -266,7 +270,9 @@ impl<'r, 'f> Rolling<'r, 'f> {
     }
 
     async fn soak(&self, soak: Duration) {
-        self.tell(Progress::Waited { on: format!("{}: the wave is watched", crate::report::progress::time(soak)) });
+        self.tell(Progress::Waited {
+            on: format!("{}: the wave is watched", crate::report::progress::time(soak)),
+        });
         tokio::time::sleep(soak).await;
     }
 

@@ -54,7 +54,8 @@ struct Judged<'n> {
 fn parts(stage: &Stage, planned: &[(HostRun, Walked)]) -> Vec<Gated> {
     let canaries: &[HostId] = stage.order.waves.first().map_or(&[], |wave| &wave.hosts);
     let first = planned.iter().find(|(run, _)| canaries.contains(&run.state.id));
-    let gates = first.map(|(_, walked)| walked.gates.iter().filter(|gated| gated.play == stage.play).cloned());
+    let gates =
+        first.map(|(_, walked)| walked.gates.iter().filter(|gated| gated.play == stage.play).cloned());
     gates.into_iter().flatten().collect()
 }
 
@@ -67,7 +68,11 @@ fn judged(
 ) {
     let changing = changing(stage, judged.of, planned);
     if changing.is_empty() {
-        let _ = writeln!(foreseen.text, "  gate {}: nothing to judge: no canary has anything to change", judged.title);
+        let _ = writeln!(
+            foreseen.text,
+            "  gate {}: nothing to judge: no canary has anything to change",
+            judged.title
+        );
         return;
     }
     let mut found: Option<Seen> = None;
@@ -106,7 +111,11 @@ fn rollout(scene: &Scene, stage: &Stage, out: &mut String) {
 }
 
 /// The canaries that have something to change, by their plans.
-fn changing<'p>(stage: &Stage, part: Part, planned: &'p [(HostRun, Walked)]) -> Vec<(&'p HostRun, Vec<Asked>)> {
+fn changing<'p>(
+    stage: &Stage,
+    part: Part,
+    planned: &'p [(HostRun, Walked)],
+) -> Vec<(&'p HostRun, Vec<Asked>)> {
     let canaries: &[HostId] = stage.order.waves.first().map_or(&[], |wave| &wave.hosts);
     let of = |(run, walked): &'p (HostRun, Walked)| {
         let asked: Vec<Asked> =
@@ -117,20 +126,16 @@ fn changing<'p>(stage: &Stage, part: Part, planned: &'p [(HostRun, Walked)]) -> 
 }
 
 /// Tasks that cannot be taken off and put on again.
-fn one_way(
-    run: &HostRun,
-    asked: &[Asked],
-    node: &Node,
-    found: Option<&Seen>,
-) -> Vec<Diagnostic> {
+fn one_way(run: &HostRun, asked: &[Asked], node: &Node, found: Option<&Seen>) -> Vec<Diagnostic> {
     if found.is_some_and(|found| found.gate.toggle == Toggle::None) {
         return Vec::new();
     }
     let told = |(task, why): (&Asked, &String)| {
-        let words = format!("`{}` cannot be taken off again, so it cannot be judged by toggling it", task.title);
-        Diagnostic::error(words, node.span.clone())
-            .note(format!("{}: {why}", run.state.name))
-            .help("give the task an `undo:`, or judge it by `toggle: none` beside hosts that keep as they are")
+        let words =
+            format!("`{}` cannot be taken off again, so it cannot be judged by toggling it", task.title);
+        Diagnostic::error(words, node.span.clone()).note(format!("{}: {why}", run.state.name)).help(
+            "give the task an `undo:`, or judge it by `toggle: none` beside hosts that keep as they are",
+        )
     };
     asked.iter().flat_map(|task| task.one_way.iter().map(move |why| (task, why))).map(told).collect()
 }
@@ -148,7 +153,8 @@ fn gate(
     let refuse = |words: String| Diagnostic::error(words, node.span.clone());
     foreseen.refused.extend(unbuilt(gate).into_iter().map(refuse));
     let controls = Stage::names(scene, &stage.order.controls);
-    let experiment = match gate.experiment("plan", &judged.title, canaries, controls, gate.seed.unwrap_or(0)) {
+    let experiment = match gate.experiment("plan", &judged.title, canaries, controls, gate.seed.unwrap_or(0))
+    {
         Ok(experiment) => experiment,
         Err(faults) => {
             foreseen.refused.extend(faults.into_iter().map(refuse));
@@ -163,14 +169,24 @@ fn gate(
     let noise = vec![None; experiment.metrics.len()];
     foreseen.refused.extend(refusals(&experiment, &noise).into_iter().filter(|_| dilutes(gate)).map(refuse));
     let cost = expected(gate, &experiment);
-    let _ = writeln!(foreseen.text, "  gate {}: {}, {}", judged.title, cost.design, span(cost.least, cost.most));
+    let _ =
+        writeln!(foreseen.text, "  gate {}: {}, {}", judged.title, cost.design, span(cost.least, cost.most));
     for metric in &experiment.metrics {
         let kind = if metric.cost { "accepted price" } else { "margin" };
-        let _ = writeln!(foreseen.text, "    {} ({}): {kind} {:.1} %", metric.name, metric.from, metric.margin * 100.0);
+        let _ = writeln!(
+            foreseen.text,
+            "    {} ({}): {kind} {:.1} %",
+            metric.name,
+            metric.from,
+            metric.margin * 100.0
+        );
     }
     let limits = [
         (gate.max_time.map(|most| most.0), "`max_time`"),
-        (stage.window.as_ref().map(|window| Duration::from_secs(u64::from(window.minutes()) * 60)), "its window"),
+        (
+            stage.window.as_ref().map(|window| Duration::from_secs(u64::from(window.minutes()) * 60)),
+            "its window",
+        ),
     ];
     for (limit, what) in limits {
         let Some(limit) = limit.filter(|limit| cost.most > *limit) else { continue };

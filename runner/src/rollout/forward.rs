@@ -77,7 +77,11 @@ impl Rolling<'_, '_> {
         let play = self.stage.play;
         self.fleet
             .each(hosts, move |run, end, journal| async move {
-                if end.is_some() || run.has_left() { (run, Ok(end)) } else { applied(run, journal, play).await }
+                if end.is_some() || run.has_left() {
+                    (run, Ok(end))
+                } else {
+                    applied(run, journal, play).await
+                }
             })
             .await;
     }
@@ -164,7 +168,10 @@ impl Rolling<'_, '_> {
                         let mut back = run.roll_back(&journal, &mark).await;
                         if matches!(back, Ok(HostEnd::RolledBack)) {
                             // What was felt after a boot is felt until the next one.
-                            back = run.boot_back(&journal).await.map(|booted| booted.err().unwrap_or(HostEnd::RolledBack));
+                            back = run
+                                .boot_back(&journal)
+                                .await
+                                .map(|booted| booted.err().unwrap_or(HostEnd::RolledBack));
                         }
                         // A host that failed stays told as such, unless not all of it is back.
                         let back = back.map(|back| match (end, back) {

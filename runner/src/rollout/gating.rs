@@ -137,7 +137,8 @@ impl Rolling<'_, '_> {
                 Judgement::Answer(verdict) => return Ok(*verdict),
                 Judgement::Wants(wanted) => {
                     if let Some(most) = bed.gate.max_time.filter(|most| bed.began.elapsed() > most.0) {
-                        let why = format!("it is not decided after {}", crate::report::progress::time(most.0));
+                        let why =
+                            format!("it is not decided after {}", crate::report::progress::time(most.0));
                         self.undecided(bed, why).await?;
                     }
                     self.arm(bed, &wanted).await?;
@@ -288,7 +289,9 @@ impl Rolling<'_, '_> {
     /// What did not pass goes back or is held.
     pub async fn goes_back(&mut self, bed: &mut Bed, outcome: Outcome, why: String) -> Result<(), Halt> {
         let whom = match (outcome, self.stage.rollout.on_regress, self.on_inconclusive()) {
-            (Outcome::Regress, OnRegress::Run, _) | (Outcome::Inconclusive, _, OnInconclusive::Run) => Some(Whom::Run),
+            (Outcome::Regress, OnRegress::Run, _) | (Outcome::Inconclusive, _, OnInconclusive::Run) => {
+                Some(Whom::Run)
+            }
             (Outcome::Regress, OnRegress::Wave, _) => Some(Whom::Wave),
             _ => None,
         };
@@ -320,9 +323,10 @@ impl Rolling<'_, '_> {
             };
             let wrong = match told {
                 Ok(Live::Proven { .. }) => None,
-                Ok(Live::Differs { expected, seen }) => {
-                    Some(format!("{}: somebody else has changed it since: {seen}, and it was {expected}", subject.name))
-                }
+                Ok(Live::Differs { expected, seen }) => Some(format!(
+                    "{}: somebody else has changed it since: {seen}, and it was {expected}",
+                    subject.name
+                )),
                 Ok(Live::Unknown) => Some(format!("{}: its state could not be read", subject.name)),
                 Err(error) => Some(error.diagnostic(&subject.name).message),
             };

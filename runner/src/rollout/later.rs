@@ -29,7 +29,9 @@ impl Rolling<'_, '_> {
         let controls = self.unchanged(number, sample.len()).await;
         if controls.is_empty() || sample.is_empty() {
             let why = match sample.is_empty() {
-                true => format!("{} is as the play says already", Stage::names(&self.scene, hosts).join(", ")),
+                true => {
+                    format!("{} is as the play says already", Stage::names(&self.scene, hosts).join(", "))
+                }
                 false => "no host is left to compare with; the canaries were judged".to_owned(),
             };
             self.tell(Progress::NothingToJudge { why });
@@ -46,7 +48,8 @@ impl Rolling<'_, '_> {
         let verdict = self.experiment(&mut bed).await?;
         self.answered(&bed, &verdict).await?;
         if !self.keeps(&verdict) {
-            let why = format!("{} {}: {}", bed.experiment.change, verdict.outcome.word(), verdict.reason.text());
+            let why =
+                format!("{} {}: {}", bed.experiment.change, verdict.outcome.word(), verdict.reason.text());
             return self.goes_back(&mut bed, verdict.outcome, why).await;
         }
         let rest: Vec<HostId> = hosts.iter().copied().filter(|host| !sample.contains(host)).collect();
@@ -67,12 +70,14 @@ impl Rolling<'_, '_> {
         let Some(found) = self.judged.take() else { return Ok(()) };
         let waves = self.stage.order.waves.len();
         let mut bed = found.bed;
-        let estimate = found.verdict.looks.iter().rev().find(|look| look.metric == 0).map(|look| look.estimate);
+        let estimate =
+            found.verdict.looks.iter().rev().find(|look| look.metric == 0).map(|look| look.estimate);
         let (Some(estimate), Some(host)) = (estimate, bed.changed().first().copied()) else { return Ok(()) };
         if waves < 2 || bed.experiment.toggle != Toggle::Runtime || found.verdict.outcome != Outcome::Pass {
             return Ok(());
         }
-        let Some(name) = bed.subjects.iter().find(|subject| subject.host == host).map(|subject| subject.name.clone())
+        let Some(name) =
+            bed.subjects.iter().find(|subject| subject.host == host).map(|subject| subject.name.clone())
         else {
             return Ok(());
         };

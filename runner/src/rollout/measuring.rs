@@ -69,7 +69,9 @@ impl Rolling<'_, '_> {
                 now.push((at, self.started(loads.clone(), terms)));
             }
             for (at, task) in now {
-                let lost = |why: tokio::task::JoinError| Err(Fault::Unfit { what: format!("measuring broke off: {why}") });
+                let lost = |why: tokio::task::JoinError| {
+                    Err(Fault::Unfit { what: format!("measuring broke off: {why}") })
+                };
                 taken[at] = Some(task.await.unwrap_or_else(lost));
             }
         }
@@ -95,7 +97,9 @@ impl Rolling<'_, '_> {
         };
         match told {
             Ok(live) => live,
-            Err(error) => Live::Differs { expected: "an answer".to_owned(), seen: words(&error, &subject.name) },
+            Err(error) => {
+                Live::Differs { expected: "an answer".to_owned(), seen: words(&error, &subject.name) }
+            }
         }
     }
 
@@ -148,7 +152,13 @@ impl Rolling<'_, '_> {
             }
         };
         let run_number = u32::try_from(bed.runs.len()).unwrap_or(u32::MAX).saturating_add(1);
-        self.tell(Progress::Measured { host: run.host.clone(), run: run_number, arm: run.arm, figures, fault });
+        self.tell(Progress::Measured {
+            host: run.host.clone(),
+            run: run_number,
+            arm: run.arm,
+            figures,
+            fault,
+        });
     }
 
     fn folder(&self) -> PathBuf {
@@ -165,7 +175,10 @@ impl Rolling<'_, '_> {
             std::fs::write(&path, text)
         });
         if let Err(why) = written {
-            self.tell(Progress::Noted(format!("the runs of the gate cannot be stored in {}: {why}", path.display())));
+            self.tell(Progress::Noted(format!(
+                "the runs of the gate cannot be stored in {}: {why}",
+                path.display()
+            )));
         }
     }
 
@@ -195,7 +208,9 @@ impl Rolling<'_, '_> {
                     .metrics
                     .iter()
                     .filter_map(|metric| {
-                        let Some(Figure::Number(now)) = measured.figures.get(&metric.from).cloned() else { return None };
+                        let Some(Figure::Number(now)) = measured.figures.get(&metric.from).cloned() else {
+                            return None;
+                        };
                         let before = without(bed, &subject.name, &metric.from);
                         let [now, before] = [now, before?].map(|figure| shown(&metric.from, figure));
                         Some(format!("{} {now}, {before} without the change", metric.name))

@@ -7,8 +7,8 @@
 mod bed;
 mod conduct;
 mod desk;
-mod forward;
 mod foresee;
+mod forward;
 mod gating;
 mod halt;
 mod later;

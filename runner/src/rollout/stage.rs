@@ -4,8 +4,8 @@ use super::window::Window;
 use crate::diagnostic::{Diagnostic, Problems};
 use crate::engine::walk::Scene;
 use crate::inventory::HostId;
-use crate::playbook::{Item, Play};
 use crate::playbook::rollout::{Activate, Canary, Guard, Hosts, Rollout, Wave, read};
+use crate::playbook::{Item, Play};
 use crate::source::Span;
 use crate::template::Held;
 use crate::yaml::Node;
@@ -143,7 +143,8 @@ fn unfit(play: &Play, rollout: &Rollout, gates: &[Arc<Node>], span: &Span) -> Pr
         "leave one of them away",
     );
     for (_, items) in play.sections() {
-        let problem = |at| Diagnostic::error("a gate stands inside of another one", at).help("leave one of them away");
+        let problem =
+            |at| Diagnostic::error("a gate stands inside of another one", at).help("leave one of them away");
         problems.extend(nested(items, false).map(problem));
     }
     problems
@@ -165,7 +166,11 @@ fn nested(items: &[Item], inside: bool) -> Option<Span> {
         Item::Block(block) => {
             let own = block.gate.as_ref().filter(|_| inside).map(|gate| gate.span.clone());
             let inside = inside || block.gate.is_some();
-            let deeper = || [&block.block, &block.rescue, &block.always].into_iter().find_map(|items| nested(items, inside));
+            let deeper = || {
+                [&block.block, &block.rescue, &block.always]
+                    .into_iter()
+                    .find_map(|items| nested(items, inside))
+            };
             own.or_else(deeper)
         }
         Item::Include(include) => include.body.as_ref().and_then(|body| nested(&body.tasks, inside)),
@@ -178,7 +183,9 @@ fn within(items: &[Item], found: &mut Vec<Arc<Node>>) {
             Item::Task(task) => found.extend(task.gate.clone()),
             Item::Block(block) => {
                 found.extend(block.gate.clone());
-                [&block.block, &block.rescue, &block.always].into_iter().for_each(|items| within(items, found));
+                [&block.block, &block.rescue, &block.always]
+                    .into_iter()
+                    .for_each(|items| within(items, found));
             }
             Item::Include(include) => {
                 if let Some(body) = &include.body {
@@ -190,7 +197,7 @@ fn within(items: &[Item], found: &mut Vec<Arc<Node>>) {
 }
 
 fn of_play<T: serde::de::DeserializeOwned>(scene: &Scene, play: usize, node: &Node) -> Result<T, Problems> {
-    let value = scene.for_play(play, node).map_err(|problem| vec![problem])?;
+    let value = scene.for_play(play, node).map_err(|problem| vec![*problem])?;
     read(&value).map_err(|why| vec![Diagnostic::error(why, node.span.clone())])
 }
 
@@ -209,7 +216,9 @@ impl Ground<HostId> for Inventory<'_> {
     fn select(&self, pattern: &str) -> Result<Vec<HostId>, String> {
         let found = self.0.inventory().select(pattern, None);
         found.map_err(|none| {
-            none.problems.first().map_or_else(|| format!("{pattern} names no host"), |problem| problem.message.clone())
+            none.problems
+                .first()
+                .map_or_else(|| format!("{pattern} names no host"), |problem| problem.message.clone())
         })
     }
 }

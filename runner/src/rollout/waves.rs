@@ -116,9 +116,12 @@ fn canaries<H: Copy + Eq + Hash>(
                     faults.push(format!("canary: {why}"));
                     Vec::new()
                 });
-                let (mine, others): (Vec<H>, Vec<H>) = named.into_iter().partition(|host| hosts.contains(host));
+                let (mine, others): (Vec<H>, Vec<H>) =
+                    named.into_iter().partition(|host| hosts.contains(host));
                 faults.extend(
-                    others.iter().map(|host| format!("the canary {} is not of this play", ground.name(*host))),
+                    others
+                        .iter()
+                        .map(|host| format!("the canary {} is not of this play", ground.name(*host))),
                 );
                 found.extend(mine.into_iter().filter(|host| !found.contains(host)).collect::<Vec<_>>());
             }
@@ -188,7 +191,11 @@ fn controls<H: Copy + Eq + Hash>(
 
 /// Hosts in groups that may be down at once: never two failure domains in one, at most `max_down`. Their order within
 /// a domain stays.
-pub fn turns<H: Copy + Eq + Hash>(hosts: &[H], max_down: usize, domain: impl Fn(H) -> Option<String>) -> Vec<Vec<H>> {
+pub fn turns<H: Copy + Eq + Hash>(
+    hosts: &[H],
+    max_down: usize,
+    domain: impl Fn(H) -> Option<String>,
+) -> Vec<Vec<H>> {
     let mut order: Vec<Option<String>> = Vec::new();
     let mut domains: BTreeMap<Option<String>, Vec<H>> = BTreeMap::new();
     for host in hosts {
@@ -199,7 +206,10 @@ pub fn turns<H: Copy + Eq + Hash>(hosts: &[H], max_down: usize, domain: impl Fn(
         domains.entry(domain).or_default().push(*host);
     }
     let of = |domain: &Option<String>| domains.get(domain).cloned().unwrap_or_default();
-    order.iter().flat_map(|domain| of(domain).chunks(max_down.max(1)).map(<[H]>::to_vec).collect::<Vec<_>>()).collect()
+    order
+        .iter()
+        .flat_map(|domain| of(domain).chunks(max_down.max(1)).map(<[H]>::to_vec).collect::<Vec<_>>())
+        .collect()
 }
 
 #[cfg(test)]
@@ -263,9 +273,13 @@ mod tests {
     fn what_does_not_fit_is_told() {
         let told = |rollout: Value, count| waves(rollout, count).unwrap_err().join("\n");
         assert!(told(json!({"canary": 2, "waves": [1, "100%"]}), 4).contains("1 of 4 hosts come after 2"));
-        assert!(told(json!({"canary": {"one_per": "row"}, "waves": [1]}), 2).contains("h0 has no variable `row`"));
+        assert!(
+            told(json!({"canary": {"one_per": "row"}, "waves": [1]}), 2).contains("h0 has no variable `row`")
+        );
         assert!(told(json!({"canary": {"hosts": ["x"]}, "waves": [1]}), 2).contains("x matches no host"));
-        assert!(told(json!({"canary": {"hosts": ["h9"]}, "waves": [1]}), 2).contains("h9 is not of this play"));
+        assert!(
+            told(json!({"canary": {"hosts": ["h9"]}, "waves": [1]}), 2).contains("h9 is not of this play")
+        );
         assert!(told(json!({"controls": 3, "waves": [1]}), 3).contains("3 controls are wanted, and 2"));
         assert!(told(json!({"waves": []}), 3).contains("`waves` is empty"));
     }

@@ -104,7 +104,9 @@ mod tests {
 
     #[test]
     fn nonsense_is_told() {
-        for (from, to) in [("22", "5:00"), ("25:00", "5:00"), ("22:60", "5:00"), ("x:y", "1:00"), ("5:00", "05:00")] {
+        for (from, to) in
+            [("22", "5:00"), ("25:00", "5:00"), ("22:60", "5:00"), ("x:y", "1:00"), ("5:00", "05:00")]
+        {
             assert!(Window::of(&TimeWindow { from: from.into(), to: to.into(), days: Vec::new() }).is_err());
         }
     }

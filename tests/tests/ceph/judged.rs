@@ -59,8 +59,13 @@ fn encryption_of_clients_is_judged_at_its_price() {
     let conf = bed.dir.join("client.conf");
     fs::copy(cluster.conf(), &conf).unwrap();
     let task = "ini_file: {path: '{{ playbook_dir }}/client.conf', section: client, option: ms_client_mode, value: secure}";
-    let done =
-        bed.play_book(&playbook(task, "cost: 35%", "{{ playbook_dir }}/client.conf", 3, ", on_inconclusive: accept"));
+    let done = bed.play_book(&playbook(
+        task,
+        "cost: 35%",
+        "{{ playbook_dir }}/client.conf",
+        3,
+        ", on_inconclusive: accept",
+    ));
     assert!([0, 7].contains(&done.code), "{}\n{}", done.out, done.err);
     let record = records(&bed).remove(0);
     let verdict = record.replay().unwrap();
@@ -80,7 +85,9 @@ fn encryption_of_clients_is_judged_at_its_price() {
 fn length(bed: &Bed<'_>) -> usize {
     let runs = fs::read_dir(bed.dir.join("runs")).into_iter().flatten().flatten();
     let newest = runs.map(|run| run.path()).max();
-    newest.and_then(|run| fs::read_to_string(run.join("journal.jsonl")).ok()).map_or(0, |text| text.lines().count())
+    newest
+        .and_then(|run| fs::read_to_string(run.join("journal.jsonl")).ok())
+        .map_or(0, |text| text.lines().count())
 }
 
 #[test]
@@ -92,7 +99,11 @@ fn a_gate_that_is_killed_again_and_again_leaves_the_cluster_as_it_was() {
     let bed = Bed::one(&cluster);
     // One message at a time: a loss.
     let task = "ceph_config: {who: osd, name: osd_client_message_cap, value: 1}";
-    fs::write(bed.dir.join("site.yml"), playbook(task, "margin: 5%", "{{ ceph_conf }}", 1, ", on_regress: run")).unwrap();
+    fs::write(
+        bed.dir.join("site.yml"),
+        playbook(task, "margin: 5%", "{{ ceph_conf }}", 1, ", on_regress: run"),
+    )
+    .unwrap();
     let mut words = vec!["play", "site.yml", "-i", "hosts.yml", "--yes"];
     for at in [4, 5, 6, 7, 8, 10, 12, 14, 16, 18] {
         let mut child = bed.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();

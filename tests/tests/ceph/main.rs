@@ -2,11 +2,11 @@
 mod bed;
 mod cluster;
 mod flags;
+mod judged;
 #[path = "../lab/bed.rs"]
 #[expect(dead_code, reason = "the lab's own tests use all of it")]
 mod lab;
 mod many;
-mod judged;
 mod modes;
 mod options;
 mod parts;

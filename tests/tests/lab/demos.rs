@@ -19,7 +19,8 @@ fn can() -> bool {
 
 /// TSO and GSO of a host's card.
 fn offload(stage: &Stage, host: &str) -> String {
-    let asked = "ethtool -k eth0 | sed -n 's/^tcp-segmentation-offload: //p; s/^generic-segmentation-offload: //p'";
+    let asked =
+        "ethtool -k eth0 | sed -n 's/^tcp-segmentation-offload: //p; s/^generic-segmentation-offload: //p'";
     said(&stage.lab, host, asked).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -60,7 +60,10 @@ fn a_loss_is_taken_back_and_nobody_else_is_touched() {
     let hosts = ["a", "b", "c"];
     let bed = bed(&hosts);
     bed.file("site.yml", &playbook("{waves: [1, 100%]}", "", 50));
-    bed.call(&["--check"]).ok().says("gate the knob: up to 24 pairs of runs on 1 host").says("rate (own.rate): margin 5.0 %");
+    bed.call(&["--check"])
+        .ok()
+        .says("gate the knob: up to 24 pairs of runs on 1 host")
+        .says("rate (own.rate): margin 5.0 %");
     assert!(bed.got("a/runs").is_none(), "a plan measures nothing");
     let done = bed.call(&["--yes"]);
     done.ended(7).says("REGRESS after 3 pairs").says("-> all that this run changed goes back");
@@ -99,7 +102,10 @@ fn later_waves_stop_where_a_loss_shows() {
     let hosts = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
     let bed = bed(&hosts);
     // On the hosts of the second wave the change does harm.
-    bed.file("measure", &MEASURE.replace("echo \"{", "case $1 in */[bcde]) [ $knob = 100 ] || knob=40;; esac\necho \"{"));
+    bed.file(
+        "measure",
+        &MEASURE.replace("echo \"{", "case $1 in */[bcde]) [ $knob = 100 ] || knob=40;; esac\necho \"{"),
+    );
     let done = bed.play(&playbook("{waves: [1, 5, 100%]}", "", 150));
     done.ended(7).says("wave 2 of 3: b, c, d, e").says("the knob REGRESS");
     assert_eq!(knobs(&bed, &hosts), ["100"; 9], "{}", done.err);
@@ -162,9 +168,13 @@ fn a_gate_is_refused_in_the_plan() {
             done.says(word);
         }
     };
-    refused(&playbook("{waves: [1, 100%]}", "max_time: 50s", 50), &["the gate may take", "`max_time` is 50 s", "cheaper: "]);
+    refused(
+        &playbook("{waves: [1, 100%]}", "max_time: 50s", 50),
+        &["the gate may take", "`max_time` is 50 s", "cheaper: "],
+    );
     refused(&playbook("{waves: [1, 100%]}", "max_pairs: 2", 50), &["2 pairs decide nothing"]);
-    let command = playbook("{waves: [1]}", "", 50).replace("copy: {dest: \"{{ root }}/knob\", content: \"50\\n\"}", "command: touch {{ root }}/x");
+    let command = playbook("{waves: [1]}", "", 50)
+        .replace("copy: {dest: \"{{ root }}/knob\", content: \"50\\n\"}", "command: touch {{ root }}/x");
     refused(&command, &["cannot be taken off again", "toggle: none"]);
     let share = playbook("{waves: [1]}", "", 50).replace("- id: own", "- id: own\n        share: 2%");
     refused(&share, &["serve 2.00 % of the load", "gate calibrate"]);
@@ -238,14 +248,22 @@ fn one_by_one(first: u32) -> String {
 fn tasks_and_blocks_are_judged_one_by_one() {
     let bed = bed(&["a"]);
     bed.file("site.yml", &one_by_one(150));
-    bed.call(&["--check"]).ok().says("gate the first: up to 24 pairs").says("gate the second: up to 24 pairs");
+    bed.call(&["--check"])
+        .ok()
+        .says("gate the first: up to 24 pairs")
+        .says("gate the second: up to 24 pairs");
     let done = bed.call(&["--yes"]);
-    done.ok().says("gate the first on a: PASS after 6 pairs").says("gate the second on a: PASS after 6 pairs");
+    done.ok()
+        .says("gate the first on a: PASS after 6 pairs")
+        .says("gate the second on a: PASS after 6 pairs");
     assert_eq!(bed.names("a"), ["after", "before", "between", "felt", "knob", "more", "other", "runs"]);
     assert_eq!(knobs(&bed, &["a"]), ["150"]);
     bed.call(&["--yes"]).ok().says("nothing to judge");
     bed.tunerun(&["undo", &bed.runs()[0]]).ok();
-    assert_eq!((bed.names("a"), knobs(&bed, &["a"])), (vec!["knob".into(), "runs".to_owned()], vec!["100".to_owned()]));
+    assert_eq!(
+        (bed.names("a"), knobs(&bed, &["a"])),
+        (vec!["knob".into(), "runs".to_owned()], vec!["100".to_owned()])
+    );
 }
 
 #[test]
@@ -262,6 +280,7 @@ fn gates_do_not_stand_within_one_another() {
     let bed = bed(&["a"]);
     let nested = one_by_one(150).replace("        - copy: {dest: \"{{ root }}/more\", content: x}", "        - copy: {dest: \"{{ root }}/more\", content: x}\n          gate: {benchmarks: [], metrics: []}");
     bed.play(&nested).ended(2).says("a gate stands inside of another one");
-    let both = one_by_one(150).replace("  gather_facts", "  gate: {benchmarks: [], metrics: []}\n  gather_facts");
+    let both =
+        one_by_one(150).replace("  gather_facts", "  gate: {benchmarks: [], metrics: []}\n  gather_facts");
     bed.play(&both).ended(2).says("a gate stands over this play, and another over a part of it");
 }

@@ -15,7 +15,9 @@ fn bed() -> Bed {
 
 fn playbook(rollout: &str, tasks: &str) -> String {
     let indented: String = tasks.lines().map(|line| format!("    {line}\n")).collect();
-    format!("- name: the change\n  hosts: all\n  gather_facts: false\n  rollout: {rollout}\n  tasks:\n{indented}")
+    format!(
+        "- name: the change\n  hosts: all\n  gather_facts: false\n  rollout: {rollout}\n  tasks:\n{indented}"
+    )
 }
 
 /// The waves that were told, by their hosts.
@@ -38,7 +40,7 @@ fn waves_are_shown_and_kept() {
     told.ok().says("rollout of play the change:\n  canary 1: a, d\n  wave 2: b\n  wave 3: c, e, f\n");
     told.says("at most 1 down at once, never of two `rack`");
     let done = bed.call(&["--yes"]);
-    assert_eq!(waves(&done.ok()), ["ad", "b", "cef"]);
+    assert_eq!(waves(done.ok()), ["ad", "b", "cef"]);
     assert!(HOSTS.iter().all(|host| bed.got(&format!("{host}/f")).is_some()));
     bed.call(&["--yes"]).ok().says("6 hosts (a, b, c, d, e, f): proven: 1 ok, 0 changed");
 }
@@ -74,7 +76,9 @@ fn a_failure_takes_all_back_where_the_playbook_says_so() {
     bed.tunerun(&["undo", "last"]).ok();
     let bed = self::bed();
     bed.file("roots/c/bad", "");
-    bed.play(&playbook("{waves: [2, 100%], on_error: wave}", MAY_FAIL)).ended(7).says("what this wave changed");
+    bed.play(&playbook("{waves: [2, 100%], on_error: wave}", MAY_FAIL))
+        .ended(7)
+        .says("what this wave changed");
     assert_eq!((bed.names("a"), bed.names("e").len()), (vec!["f".to_owned(), "g".to_owned()], 0));
 }
 
@@ -92,7 +96,10 @@ fn nothing_goes_forward_outside_of_the_window() {
     let bed = bed();
     // The tests run in UTC; a window of an hour that lies half a day from now is closed.
     let hour = (std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs() / 3600 + 12) % 24;
-    let window = format!("{{waves: [1, 100%], window: {{from: \"{hour:02}:00\", to: \"{:02}:00\"}}}}", (hour + 1) % 24);
+    let window = format!(
+        "{{waves: [1, 100%], window: {{from: \"{hour:02}:00\", to: \"{:02}:00\"}}}}",
+        (hour + 1) % 24
+    );
     bed.file("site.yml", &playbook(&window, PUT));
     let mut command = Command::new(tunerun());
     command.args(["play", "site.yml", "-i", "hosts.yml", "--yes", "--runs", "runs"]).env("TZ", "UTC");
@@ -111,7 +118,8 @@ fn a_person_approves_from_elsewhere() {
         bed.file("site.yml", &playbook(pause, PUT));
         let mut command = Command::new(tunerun());
         command.args(["play", "site.yml", "-i", "hosts.yml", "--yes", "--runs", "runs"]);
-        let child = command.current_dir(&bed.dir).stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        let child =
+            command.current_dir(&bed.dir).stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
         let until = Instant::now() + Duration::from_secs(60);
         while bed.runs().pop().is_none_or(|run| !bed.dir.join("runs").join(run).join("asked-1").exists()) {
             assert!(Instant::now() < until, "it never asked");

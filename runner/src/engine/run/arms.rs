@@ -51,7 +51,9 @@ impl Arms {
             for past in past {
                 for folded in &past.batch.steps {
                     let step = &folded.step;
-                    let Some(look) = step.look.as_ref().filter(|_| step.back != Back::Nothing) else { continue };
+                    let Some(look) = step.look.as_ref().filter(|_| step.back != Back::Nothing) else {
+                        continue;
+                    };
                     let left = past.report.as_ref().and_then(|report| report.look(look)).cloned();
                     let same = |state: &&mut State| {
                         state.target == *target && state.step.look.as_ref() == Some(look)
@@ -77,7 +79,9 @@ impl State {
         // What programs say of themselves moves on its own.
         let moves = matches!(self.step.look, Some(Read::Ask(_)));
         match arm {
-            Arm::B => self.step.after.holds(now) || found(&self.step, self.left.as_ref(), now) == Found::After,
+            Arm::B => {
+                self.step.after.holds(now) || found(&self.step, self.left.as_ref(), now) == Found::After
+            }
             Arm::A if moves => self.step.before.same_state(now) || !self.step.after.holds(now),
             Arm::A => self.step.before.same_state(now),
         }
@@ -130,7 +134,9 @@ impl HostRun {
         mark: &Mark,
     ) -> Result<Result<(), HostEnd>, JournalError> {
         let keys = match self.plan_on(of.play).await {
-            Ok(walked) => walked.planned.iter().filter(|task| of.has(task)).map(|task| task.key.clone()).collect(),
+            Ok(walked) => {
+                walked.planned.iter().filter(|task| of.has(task)).map(|task| task.key.clone()).collect()
+            }
             Err(HostError::Journal(error)) => return Err(error),
             Err(error) => return self.broken(journal, &error, true).await.map(Err),
         };
@@ -145,7 +151,11 @@ impl HostRun {
     ///
     /// # Errors
     /// [`JournalError`].
-    pub async fn put_on(&mut self, journal: &Journal, play: usize) -> Result<Result<(), HostEnd>, JournalError> {
+    pub async fn put_on(
+        &mut self,
+        journal: &Journal,
+        play: usize,
+    ) -> Result<Result<(), HostEnd>, JournalError> {
         if let Some(end) = self.apply(journal, play).await? {
             return Ok(Err(end));
         }
@@ -181,7 +191,11 @@ impl HostRun {
         })
     }
 
-    async fn take_since(&mut self, journal: &Journal, mark: &Mark) -> Result<Result<(), HostEnd>, JournalError> {
+    async fn take_since(
+        &mut self,
+        journal: &Journal,
+        mark: &Mark,
+    ) -> Result<Result<(), HostEnd>, JournalError> {
         let before = std::mem::replace(&mut self.owed, mark.owed.clone());
         for (target, past) in self.since(mark).into_iter().rev() {
             let end = self.undo(journal, &target, &past).await?;

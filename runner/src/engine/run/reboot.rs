@@ -25,7 +25,14 @@ pub fn boot_id_look() -> Result<Read, String> {
 }
 
 /// A batch that boots a host, and what is waited for; `before` is the kernel's name of the boot under way.
-pub fn boot_batch(host: &str, acting: &Acting, number: u32, look: Read, before: Seen, undo: bool) -> (Batch, Wait) {
+pub fn boot_batch(
+    host: &str,
+    acting: &Acting,
+    number: u32,
+    look: Read,
+    before: Seen,
+    undo: bool,
+) -> (Batch, Wait) {
     let row = Row::new("reboot", Vec::<String>::new());
     let looked = (look, before, Match::Changed);
     let step = Step::call_seen(Claim::new("host", "boot"), row, vec![Spoil::Volatile], looked, Back::Nothing);
@@ -46,7 +53,9 @@ impl HostRun {
     fn boots_as(&self) -> Target {
         let own = self.past.keys().chain(self.marked.iter()).find(|target| target.host == self.state.name);
         let known = self.state.known.keys().filter(|target| target.host == self.state.name);
-        let root = known.clone().find(|target| self.state.known[*target].who.as_ref().is_some_and(|who| who.uid == 0));
+        let root = known
+            .clone()
+            .find(|target| self.state.known[*target].who.as_ref().is_some_and(|who| who.uid == 0));
         own.or(root).cloned().unwrap_or_else(|| self.state.login.clone())
     }
 
@@ -64,7 +73,8 @@ impl HostRun {
             Some(Seen::Node(node)) => {
                 let bytes = node.bytes();
                 let text = bytes.map(|bytes| String::from_utf8_lossy(bytes.as_slice()).into_owned());
-                text.map(|text| text.trim().to_owned()).ok_or_else(|| wrong("the boot id is empty".to_owned()))
+                text.map(|text| text.trim().to_owned())
+                    .ok_or_else(|| wrong("the boot id is empty".to_owned()))
             }
             Some(Seen::Value(text)) => Ok(text.trim().to_owned()),
             _ => Err(HostError::Carrier(CarrierError::Value("the host has no boot id".to_owned()))),

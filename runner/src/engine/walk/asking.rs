@@ -15,7 +15,9 @@ impl Walker<'_> {
     fn unjudged(&self, task: &Task) -> Option<Diagnostic> {
         let gate = task.gate.as_ref().filter(|_| !self.scene.is_staged(self.play))?;
         let words = "a gate that only an include brings is carried out by nothing, so the play is not begun";
-        Some(Diagnostic::error(words, gate.span.clone()).help("say `rollout: {waves: [1, 100%]}` on the play"))
+        Some(
+            Diagnostic::error(words, gate.span.clone()).help("say `rollout: {waves: [1, 100%]}` on the play"),
+        )
     }
 
     /// Later tasks are planned on what the change will leave.

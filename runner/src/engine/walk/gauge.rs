@@ -45,7 +45,7 @@ impl<'s> Gauge<'s> {
     ///
     /// # Errors
     /// What is wrong with it, or not known.
-    pub fn value(&self, node: &Node) -> Result<Json, Diagnostic> {
+    pub fn value(&self, node: &Node) -> Result<Json, Box<Diagnostic>> {
         let (value, _) = self.scope().evaluated(node).map_err(|unknown| told(unknown, node))?;
         match find_missing(&value) {
             None => Ok(value),
@@ -57,14 +57,14 @@ impl<'s> Gauge<'s> {
     ///
     /// # Errors
     /// What is wrong with the play's `become`.
-    pub fn acting(&self, host: &str) -> Result<Target, Diagnostic> {
+    pub fn acting(&self, host: &str) -> Result<Target, Box<Diagnostic>> {
         let scope = self.scope();
         let settings = &scope.play.settings;
         let target = |user| Target { host: host.to_owned(), user };
         let wrong = |unknown| match unknown {
-            Unknown::Wrong(problem) | Unknown::Undefined(problem) => *problem,
+            Unknown::Wrong(problem) | Unknown::Undefined(problem) => problem,
             Unknown::Late(on) | Unknown::Fact(on) => {
-                Diagnostic::error(format!("`become` of the play waits for {on}"), None)
+                Box::new(Diagnostic::error(format!("`become` of the play waits for {on}"), None))
             }
         };
         if !scope.flag(settings.r#become.as_ref(), false).map_err(wrong)? {
@@ -81,16 +81,20 @@ impl<'s> Gauge<'s> {
             exe,
         )
         .map(target)
-        .map_err(|why| Diagnostic::error(why, None))
+        .map_err(|why| Box::new(Diagnostic::error(why, None)))
     }
 }
 
-fn told(unknown: Unknown, node: &Node) -> Diagnostic {
+fn told(unknown: Unknown, node: &Node) -> Box<Diagnostic> {
     match unknown {
-        Unknown::Wrong(problem) | Unknown::Undefined(problem) => *problem,
+        Unknown::Wrong(problem) | Unknown::Undefined(problem) => problem,
         Unknown::Late(on) | Unknown::Fact(on) => {
-            Diagnostic::error(format!("this is not known here: it waits for {on}"), node.span.clone())
-                .help("use variables of the inventory or of the play, which are known from the beginning")
+            let words = format!("this is not known here: it waits for {on}");
+            Box::new(
+                Diagnostic::error(words, node.span.clone()).help(
+                    "use variables of the inventory or of the play, which are known from the beginning",
+                ),
+            )
         }
     }
 }

@@ -79,7 +79,8 @@ impl Scene {
 
     /// `serial:` as batches of hosts, or the waves of a rollout.
     pub fn batches(&self, play: usize) -> Vec<Vec<HostId>> {
-        if let Some(waves) = self.shared.roll.waves.read().unwrap_or_else(PoisonError::into_inner).get(&play) {
+        if let Some(waves) = self.shared.roll.waves.read().unwrap_or_else(PoisonError::into_inner).get(&play)
+        {
             return waves.clone();
         }
         let chosen = self.chosen();
@@ -183,12 +184,12 @@ impl Scene {
     ///
     /// # Errors
     /// The fault of a template.
-    pub fn for_play(&self, play: usize, node: &Node) -> Result<Json, crate::diagnostic::Diagnostic> {
+    pub fn for_play(&self, play: usize, node: &Node) -> Result<Json, Box<crate::diagnostic::Diagnostic>> {
         let value = node.to_json();
         let Some(play) = self.playbook.plays.get(play) else { return Ok(value) };
         let vars = PlayVars { scene: self, play };
         let rendered = self.templates.json(&value, &vars);
-        rendered.map(|rendered| rendered.value).map_err(|fault| fault.in_node(node))
+        rendered.map(|rendered| rendered.value).map_err(|fault| Box::new(fault.in_node(node)))
     }
 
     /// A host has failed or cannot be reached: nobody waits for it any more.
