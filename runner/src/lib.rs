@@ -12,6 +12,7 @@ pub mod lab;
 pub mod plan;
 pub mod playbook;
 pub mod report;
+pub mod rollout;
 pub mod source;
 pub mod template;
 pub mod transport;

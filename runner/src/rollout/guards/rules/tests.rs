@@ -1,0 +1,1 @@
+//! What is decided on outputs of a real cluster.

@@ -1,0 +1,2 @@
+//! Waves, guards, promotion and abortion of a rollout.
+pub mod guards;
