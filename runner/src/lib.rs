@@ -9,6 +9,7 @@ pub mod gate;
 pub mod inventory;
 pub mod journal;
 pub mod lab;
+pub mod load;
 pub mod plan;
 pub mod playbook;
 pub mod report;

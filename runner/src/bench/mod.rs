@@ -243,7 +243,7 @@ impl Reading {
 }
 
 /// What every benchmark can do.
-pub trait Driver {
+pub trait Driver: Send + Sync {
     /// What is wrong with the arguments, every fault.
     fn faults(&self) -> Vec<String>;
 

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use tunerun::diagnostic::Diagnostic;
 use tunerun::journal::{Extra, Invocation, Journal, Journaled, Record};
 use tunerun::plan::Origin;
+use tunerun::rollout::ROLLED_BACK;
 
 /// What the journal of a run says, before the name, where another run goes on with it.
 pub const GOES_ON: &str = "goes on as run ";
@@ -43,6 +44,8 @@ pub struct Earlier {
     pub over: Option<&'static str>,
     /// The run that went on with it.
     pub later: Option<String>,
+    /// Whether a gate found a loss for which all was to go back, and it was cut off before it was back.
+    pub goes_back: bool,
 }
 
 impl Earlier {
@@ -54,6 +57,11 @@ impl Earlier {
                 Record::Began { asked, made_from, .. } => {
                     earlier.asked.clone_from(asked);
                     earlier.made_from.clone_from(made_from);
+                }
+                Record::Decided { what, .. } if what.starts_with(ROLLED_BACK) => earlier.goes_back = true,
+                Record::Ended { exit } if *exit == Exit::RolledBack as u8 => {
+                    earlier.goes_back = false;
+                    earlier.over = Some("it was rolled back");
                 }
                 Record::Ended { exit: 0 } => earlier.over = Some("it ended in order, with all hosts proven"),
                 Record::Undo { ended: true, .. } => {

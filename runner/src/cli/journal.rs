@@ -151,7 +151,8 @@ impl Resume {
             Err(exit) => return exit,
         };
         let exit = block_on(async {
-            let told = reopened.take_back(Kind::HalfDone, &[]).await;
+            let kind = if reopened.earlier.goes_back { Kind::Whole } else { Kind::HalfDone };
+            let told = reopened.take_back(kind, &[]).await;
             let what = format!(
                 "resumed: what was half done on {} is taken back",
                 if told.undone.is_empty() { "no host".to_owned() } else { told.undone.join(", ") }
@@ -164,6 +165,10 @@ impl Resume {
             }
             told.exit
         });
+        if exit == Exit::Done && reopened.earlier.goes_back {
+            term::data("rolled back: the run had decided so before it was cut off");
+            return Exit::RolledBack;
+        }
         if exit == Exit::Done { go_on(self, reopened) } else { exit }
     }
 

@@ -1,5 +1,6 @@
 //! The command line: one file a subcommand.
 mod apply;
+mod approve;
 mod booting;
 mod capture;
 mod continuing;
@@ -21,6 +22,7 @@ mod prompting;
 mod purpose;
 mod rehearsal;
 mod reopened;
+mod rolling;
 mod run;
 mod schema;
 mod show;
@@ -62,6 +64,8 @@ enum Command {
     Undo(journal::Undo),
     /// Go on with a run that was cut off: take back what is half done, then play again
     Resume(journal::Resume),
+    /// Say yes or no to a run that waits for a person
+    Approve(approve::Approve),
     /// Give up the ways back of a run and clean its folders on the hosts
     Close(journal::Close),
     /// List runs
@@ -106,6 +110,7 @@ pub fn main() -> ExitCode {
         Command::Run(run) => run.run(),
         Command::Undo(undo) => undo.run(),
         Command::Resume(resume) => resume.run(),
+        Command::Approve(approve) => approve.run(),
         Command::Close(close) => close.run(),
         Command::Runs(runs) => runs.run(),
         Command::Show(show) => show.run(),

@@ -7,13 +7,14 @@ use super::noted::NOTED;
 use super::options::{HostOptions, LinkOptions, home, user};
 use super::prompting::Prompting;
 use super::purpose::{Plans, Purpose};
+use super::rolling::{self, Conducted};
 use super::term;
 use clap::Args;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use tunerun::engine::doubles::doubles;
-use tunerun::engine::fleet::{Applying, Planning, apply_all, known_end, plan_all, union};
+use tunerun::engine::fleet::{Applying, Fleet, Planning, known_end, plan_all, union};
 use tunerun::engine::links::Links;
 use tunerun::engine::run::{Consent, Events, HostError, HostRun};
 use tunerun::engine::target::HostState;
@@ -24,6 +25,7 @@ use tunerun::playbook::Loader;
 use tunerun::report::event::Event;
 use tunerun::report::plan::{Sum, fleet};
 use tunerun::report::terminal::Terminal;
+use tunerun::rollout::{Stages, conduct};
 use tunerun::transport::endpoint::Defaults;
 
 /// Plans a playbook for its hosts, shows the plan, asks, applies it and proves it.
@@ -107,11 +109,6 @@ impl Play {
         if self.list_tasks || self.list_tags {
             return self.list(&playbook);
         }
-        let unjudged = tunerun::playbook::unjudged::unjudged(&playbook);
-        if !unjudged.is_empty() {
-            term::problems_only(&unjudged);
-            return Exit::GateRefused;
-        }
         let steering = Steering {
             tags: self.tags.clone(),
             skip_tags: self.skip_tags.clone(),
@@ -132,6 +129,13 @@ impl Play {
         if self.list_hosts {
             return list_hosts(&scene);
         }
+        let stages = match tunerun::rollout::stages(&scene) {
+            Ok(stages) => Arc::new(stages),
+            Err(problems) => {
+                term::problems(&problems);
+                return Exit::Wrong;
+            }
+        };
         if self.acts()
             && (!self.yes || self.step)
             && !term::can_ask()
@@ -142,7 +146,7 @@ impl Play {
         }
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         match runtime {
-            Ok(runtime) => runtime.block_on(self.with_links(scene, asked, made_from)),
+            Ok(runtime) => runtime.block_on(self.with_links(scene, stages, asked, made_from)),
             Err(why) => {
                 term::wrong(format!("the runtime did not start: {why}"), None);
                 Exit::Failed
@@ -172,7 +176,13 @@ impl Play {
         Exit::Done
     }
 
-    async fn with_links(self, scene: Arc<Scene>, asked: Vec<String>, made_from: Vec<Origin>) -> Exit {
+    async fn with_links(
+        self,
+        scene: Arc<Scene>,
+        stages: Arc<Stages>,
+        asked: Vec<String>,
+        made_from: Vec<Origin>,
+    ) -> Exit {
         let (connection, becoming) = self.links.clone().ask();
         let agent = std::env::var_os("SSH_AUTH_SOCK").map(PathBuf::from);
         let defaults = Defaults::new(home(), user(), agent);
@@ -194,25 +204,27 @@ impl Play {
             }
             terminal
         });
-        let exit = self.conduct(scene, links, events, asked, made_from).await;
+        let conducted = self.conduct(scene, stages, links, events, asked, made_from).await;
         if let Ok(terminal) = terminal.await {
             let summary = terminal.summary();
             if !summary.is_empty() {
                 term::data(&summary);
             }
         }
-        exit
+        conducted.halt.iter().for_each(|words| term::data(words));
+        conducted.exit
     }
 
     /// Plans all hosts, shows and asks, then applies play by play.
     async fn conduct(
         &self,
         scene: Arc<Scene>,
+        stages: Arc<Stages>,
         links: Arc<Links>,
         events: Events,
         asked: Vec<String>,
         mut made_from: Vec<Origin>,
-    ) -> Exit {
+    ) -> Conducted {
         let host = |id| {
             let name = scene.inventory().host_name(id).to_owned();
             let state = HostState::new(&name, id);
@@ -232,13 +244,16 @@ impl Play {
         if !doubles.is_empty() && !matches!(self.purpose, Purpose::Verify) {
             term::problems_only(&doubles);
             term::say("nothing was changed");
-            return Exit::Wrong;
+            return Exit::Wrong.into();
+        }
+        if let Some(exit) = self.foreseen(&scene, &stages, &planned) {
+            return exit.into();
         }
         made_from.extend(NOTED.origins());
         self.look_up(&mut made_from);
         let planned = match self.judged(&scene, planned, &unreachable, &made_from) {
             Ok(planned) => planned,
-            Err(exit) => return exit,
+            Err(exit) => return exit.into(),
         };
         let agreed = planned.into_iter().map(|(mut run, walked)| {
             run.consent = self.consent(&walked.planned);
@@ -249,20 +264,23 @@ impl Play {
             // Nothing to record, and nothing that could be undone.
             planned.iter().zip(&ends).for_each(|((run, _), end)| run.stays_out(*end));
             term::say("no host can begin, so nothing was changed, and there is no run to undo");
-            return unreached(ends.into_iter().fold(Exit::Done, worse), &unreachable);
+            return unreached(ends.into_iter().fold(Exit::Done, worse), &unreachable).into();
         }
         let store = Store::new(self.links.runs());
         let journal = match self.begin(&store, asked, made_from).await {
             Ok(journal) => journal,
-            Err(exit) => return exit,
+            Err(exit) => return exit.into(),
         };
         let _ = events.send(Event::Began { run: journal.run().to_owned() });
-        let exit = ended(apply_all(&scene, &journal, planned, &events, &host).await);
-        let exit = unreached(exit, &unreachable);
+        let mut fleet = Fleet::new(&scene, &journal, planned, &events, &host);
+        let desk = rolling::desk(&journal);
+        let (halt, stopped) = conduct(&mut fleet, &scene, &links, &desk, &stages).await;
+        let exit = ended(fleet.finish(stopped.then_some(HostEnd::Skipped)).await);
+        let exit = rolling::ended(unreached(exit, &unreachable), halt.as_ref());
         if journal.decide(Record::Ended { exit: exit as u8 }).await.is_err() {
             term::wrong("the end of the run could not be recorded", None);
         }
-        exit
+        Conducted { exit, halt: halt.map(|halt| rolling::words(&halt, journal.run())) }
     }
 
     /// What a person agrees to by saying yes to a plan: what is decided later is asked for then, unless `--yes` takes it.
@@ -466,7 +484,8 @@ fn ended(applying: Applying) -> Exit {
 
 fn worse(worst: Exit, end: HostEnd) -> Exit {
     let exit = match end {
-        HostEnd::Proven | HostEnd::Skipped => Exit::Done,
+        HostEnd::Proven | HostEnd::Skipped | HostEnd::Waiting => Exit::Done,
+        HostEnd::RolledBack => Exit::RolledBack,
         HostEnd::Failed | HostEnd::Refused => Exit::Failed,
         HostEnd::Declined => Exit::Declined,
         HostEnd::FailedHalf => Exit::UndoIncomplete,

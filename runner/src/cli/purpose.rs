@@ -44,6 +44,11 @@ impl Purpose {
         matches!(self, Self::Save(_) | Self::Apply(..))
     }
 
+    /// Whether something is planned: rollouts and gates are foreseen then.
+    pub fn plans(&self) -> bool {
+        matches!(self, Self::Play | Self::Save(_) | Self::Apply(..) | Self::Continue(_))
+    }
+
     /// Whether the plan speaks of a host.
     pub fn is_about(&self, host: &str) -> bool {
         match self {

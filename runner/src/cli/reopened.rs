@@ -232,7 +232,7 @@ impl Reopened {
         let Some(all) = self.hosts.get(host) else { return Ok(None) };
         let past = match kind {
             Kind::Whole => all.past.clone(),
-            Kind::HalfDone => all.half_done().cloned().into_iter().collect(),
+            Kind::HalfDone => all.unfinished(),
         };
         let mut undone = UndoneOn { number: all.number, ..UndoneOn::default() };
         let mut marks: HashMap<Acting, (Carrier, modules::vocabulary::Identity)> = HashMap::new();

@@ -158,6 +158,11 @@ fn line(record: &Record) -> Option<String> {
                 .unwrap_or_default();
             format!("{host}: {}{cost}", end_of(*end))
         }
+        Record::GateBegan { id, hosts } => {
+            let names: Vec<&str> = hosts.iter().map(|(host, _)| host.as_str()).collect();
+            format!("gate {id} began on {}", names.join(", "))
+        }
+        Record::Gate { id, outcome, why, .. } => format!("gate {id}: {}: {why}", outcome.word()),
         Record::Decided { what, by } => format!("decided by {by}: {what}"),
         Record::Ended { exit } => format!("ended with {exit}"),
         Record::Undo { undone, conflicts, ended } => {

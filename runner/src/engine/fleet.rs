@@ -2,7 +2,7 @@
 use super::run::{Events, HostError, HostRun};
 use super::walk::{Scene, Walked};
 use crate::inventory::HostId;
-use crate::journal::{HostEnd, Journal};
+use crate::journal::{HostEnd, Journal, JournalError};
 use crate::report::event::Event;
 use crate::report::plan::Sum;
 use std::collections::{HashMap, HashSet};
@@ -87,97 +87,147 @@ pub fn known_end(run: &HostRun, walked: &Walked) -> Option<HostEnd> {
     run.refused.or((Sum::of(walked).failures > 0).then_some(HostEnd::Refused))
 }
 
-/// Hosts that wait for their turn, with how their part ended, if it did.
-type Waiting = HashMap<HostId, (HostRun, Option<HostEnd>)>;
+/// Hosts with how their part ended, if it did.
+type Parts = HashMap<HostId, (HostRun, Option<HostEnd>)>;
 
-/// Applies what was planned. `host` makes a run of a host that a task adds on the way.
-pub async fn apply_all(
-    scene: &Scene,
-    journal: &Journal,
-    planned: Vec<(HostRun, Walked)>,
-    events: &Events,
-    host: &(dyn Fn(HostId) -> HostRun + Sync),
-) -> Applying {
-    let mut applying = Applying::default();
-    scene.begin_acting();
-    let mut waiting: Waiting = planned
-        .into_iter()
-        .map(|(run, walked)| {
+/// The hosts of a run that are acted on: whoever decides which of them go next holds it.
+pub struct Fleet<'a> {
+    /// What all hosts share.
+    pub scene: &'a Scene,
+    /// The run's record.
+    pub journal: &'a Journal,
+    /// Where events go.
+    pub events: &'a Events,
+    host: &'a (dyn Fn(HostId) -> HostRun + Sync),
+    parts: Parts,
+    broken: Option<String>,
+}
+
+impl<'a> Fleet<'a> {
+    /// The hosts as they were planned. `host` makes a run of a host that a task adds on the way.
+    pub fn new(
+        scene: &'a Scene,
+        journal: &'a Journal,
+        planned: Vec<(HostRun, Walked)>,
+        events: &'a Events,
+        host: &'a (dyn Fn(HostId) -> HostRun + Sync),
+    ) -> Self {
+        scene.begin_acting();
+        let part = |(run, walked): (HostRun, Walked)| {
             let end = known_end(&run, &walked);
             if end.is_some() {
                 scene.leave(&run.state.name);
             }
             (run.state.id, (run, end))
-        })
-        .collect();
-    let mut stopped = false;
-    'plays: for (number, play) in scene.playbook.plays.iter().enumerate() {
-        let members = scene.chosen().get(number).map_or(0, Vec::len);
-        // Whoever reads the events may be gone; the journal is the record.
-        let _ = events.send(Event::Play { name: play.name.clone(), hosts: members });
-        for batch in scene.batches(number) {
-            for id in &batch {
-                // A host that could not be reached while planning has no part, and no end.
-                let name = scene.inventory().host_name(*id).to_owned();
-                if scene.has_left(&name) {
-                    continue;
-                }
-                waiting.entry(*id).or_insert_with(|| (host(*id), None));
-            }
-            if scene.is_lost(number, &batch) {
-                stopped = true;
-                break 'plays;
-            }
-            together(scene, journal, number, &batch, &mut waiting, &mut applying).await;
-            if scene.is_lost(number, &batch) {
-                stopped = true;
-                break 'plays;
-            }
-        }
-        scene.choose_again();
+        };
+        let parts = planned.into_iter().map(part).collect();
+        Self { scene, journal, events, host, parts, broken: None }
     }
-    let mut order: Vec<HostId> = union(scene);
-    order.extend(waiting.keys().copied().collect::<Vec<_>>());
-    for id in order {
-        let Some((mut run, end)) = waiting.remove(&id) else { continue };
-        match run.finish(journal, end.or(stopped.then_some(HostEnd::Skipped))).await {
-            Ok(end) => applying.ends.push(end),
-            Err(error) => applying.broken = Some(error.to_string()),
-        }
-    }
-    applying
-}
 
-/// One batch of hosts, side by side.
-async fn together(
-    scene: &Scene,
-    journal: &Journal,
-    play: usize,
-    batch: &[HostId],
-    waiting: &mut Waiting,
-    applying: &mut Applying,
-) {
-    let mut tasks = Vec::new();
-    for id in batch {
-        let Some((mut run, end)) = waiting.remove(id) else { continue };
-        if end.is_some() || scene.has_left(&run.state.name) {
-            waiting.insert(*id, (run, end));
-            continue;
+    /// Tells something.
+    pub fn tell(&self, event: Event) {
+        // Whoever reads the events may be gone; the journal is the record.
+        let _ = self.events.send(event);
+    }
+
+    /// Why the run itself broke off, if it did.
+    pub fn broken(&self) -> Option<&str> {
+        self.broken.as_deref()
+    }
+
+    /// A host whose part goes on.
+    pub fn part(&mut self, id: HostId) -> Option<&mut HostRun> {
+        match self.parts.get_mut(&id) {
+            Some((run, None)) => Some(run),
+            _ => None,
         }
-        let journal = journal.clone();
-        tasks.push(tokio::spawn(async move {
+    }
+
+    /// How a host's part ended, if it did.
+    pub fn end(&self, id: HostId) -> Option<HostEnd> {
+        self.parts.get(&id).and_then(|(_, end)| *end)
+    }
+
+    /// All hosts that have a part.
+    pub fn hosts(&self) -> Vec<HostId> {
+        let mut hosts: Vec<HostId> = self.parts.keys().copied().collect();
+        hosts.sort_unstable();
+        hosts
+    }
+
+    /// Does something with hosts, side by side, also with those whose part has ended. What it gives as an end ends the
+    /// host's part.
+    pub async fn each<F, Fut>(&mut self, hosts: &[HostId], act: F)
+    where
+        F: Fn(HostRun, Option<HostEnd>, Journal) -> Fut,
+        Fut: Future<Output = (HostRun, Result<Option<HostEnd>, JournalError>)> + Send + 'static,
+    {
+        let mut tasks = Vec::new();
+        for id in hosts {
+            let Some((run, end)) = self.parts.remove(id) else { continue };
+            tasks.push(tokio::spawn(act(run, end, self.journal.clone())));
+        }
+        for task in tasks {
+            match task.await {
+                Ok((run, Ok(end))) => drop(self.parts.insert(run.state.id, (run, end))),
+                Ok((run, Err(error))) => {
+                    self.broken = Some(error.to_string());
+                    self.parts.insert(run.state.id, (run, Some(HostEnd::FailedHalf)));
+                }
+                Err(why) => self.broken = Some(format!("a host's task broke off: {why}")),
+            }
+        }
+    }
+
+    /// A host that has a part, ended or not.
+    pub fn any(&mut self, id: HostId) -> Option<&mut HostRun> {
+        self.parts.get_mut(&id).map(|(run, _)| run)
+    }
+
+    /// Ends a host's part, unless it has ended.
+    pub fn end_part(&mut self, id: HostId, end: HostEnd) {
+        if let Some((run, ended @ None)) = self.parts.get_mut(&id) {
+            *ended = Some(end);
+            run.leave();
+        }
+    }
+
+    /// Hosts that tasks have added get a part.
+    pub fn enter(&mut self, batch: &[HostId]) {
+        for id in batch {
+            // A host that could not be reached while planning has no part, and no end.
+            let name = self.scene.inventory().host_name(*id).to_owned();
+            if !self.scene.has_left(&name) {
+                self.parts.entry(*id).or_insert_with(|| ((self.host)(*id), None));
+            }
+        }
+    }
+
+    /// One batch of hosts, side by side, up to and with a play.
+    pub async fn together(&mut self, play: usize, batch: &[HostId]) {
+        self.enter(batch);
+        self.each(batch, |mut run, end, journal| async move {
+            if end.is_some() || run.has_left() {
+                return (run, Ok(end));
+            }
             let end = run.apply(&journal, play).await;
             (run, end)
-        }));
+        })
+        .await;
     }
-    for task in tasks {
-        match task.await {
-            Ok((run, Ok(end))) => drop(waiting.insert(run.state.id, (run, end))),
-            Ok((run, Err(error))) => {
-                applying.broken = Some(error.to_string());
-                waiting.insert(run.state.id, (run, Some(HostEnd::FailedHalf)));
+
+    /// Ends every host's part. `stopped` is the end of those that had none.
+    pub async fn finish(mut self, stopped: Option<HostEnd>) -> Applying {
+        let mut applying = Applying { broken: self.broken.take(), ..Applying::default() };
+        let mut order: Vec<HostId> = union(self.scene);
+        order.extend(self.hosts());
+        for id in order {
+            let Some((mut run, end)) = self.parts.remove(&id) else { continue };
+            match run.finish(self.journal, end.or(stopped)).await {
+                Ok(end) => applying.ends.push(end),
+                Err(error) => applying.broken = Some(error.to_string()),
             }
-            Err(why) => applying.broken = Some(format!("a host's task broke off: {why}")),
         }
+        applying
     }
 }

@@ -27,6 +27,8 @@ pub struct HostPast {
     pub address: String,
     /// As whom the run acted, where no batch says it.
     pub acting: Acting,
+    /// The number of its last batch before an experiment that has not said yet that its change stays.
+    pub unjudged: Option<u32>,
 }
 
 /// The batches of a run by host.
@@ -40,6 +42,16 @@ pub fn by_host(journaled: &Journaled) -> BTreeMap<String, HostPast> {
                 host.address.clone_from(address);
             }
             Record::Prepared { batch, .. } => hosts.entry(batch.host.clone()).or_default().prepared(batch),
+            Record::GateBegan { hosts: changed, .. } => {
+                for (host, number) in changed {
+                    hosts.entry(host.clone()).or_default().unjudged.get_or_insert(*number);
+                }
+            }
+            Record::Gate { hosts: changed, kept: true, .. } => {
+                for host in changed {
+                    hosts.entry(host.clone()).or_default().unjudged = None;
+                }
+            }
             Record::Done { host, batch, report } => {
                 hosts.entry(host.clone()).or_default().done(*batch, report);
             }
@@ -92,6 +104,15 @@ impl HostPast {
         }
         if let Some(past) = self.past.iter_mut().rfind(|past| past.batch.number == number) {
             past.report = Some(report.clone());
+        }
+    }
+
+    /// What may not stay as it is: all of an experiment that has no answer yet, or the batch that was not brought to its
+    /// end.
+    pub fn unfinished(&self) -> Vec<Past> {
+        match self.unjudged {
+            Some(number) => self.past.iter().filter(|past| past.batch.number > number).cloned().collect(),
+            None => self.half_done().cloned().into_iter().collect(),
         }
     }
 

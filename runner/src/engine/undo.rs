@@ -268,7 +268,7 @@ fn act_back(step: &Step, came: Came, back: &mut WayBack) -> Option<Act> {
 }
 
 /// What a step was to leave, in words, where nobody recorded what it left.
-fn wanted(after: &Match) -> String {
+pub(super) fn wanted(after: &Match) -> String {
     match after {
         Match::Exactly(seen) => format!("{}, if it came so far", shown(seen)),
         Match::Alike { value, .. } => format!("`{value}`, if it came so far"),
@@ -291,7 +291,8 @@ fn digested(seen: Seen) -> Seen {
     }
 }
 
-fn shown(seen: &Seen) -> String {
+/// A state in a few words.
+pub(super) fn shown(seen: &Seen) -> String {
     match seen {
         Seen::Absent => "absent".to_owned(),
         Seen::Value(value) => format!("`{value}`"),

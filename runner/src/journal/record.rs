@@ -130,6 +130,26 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tally: Option<Tally>,
     },
+    /// An experiment begins: what it puts on its hosts is judged, or goes back.
+    GateBegan {
+        /// Its name.
+        id: String,
+        /// The hosts that are changed, with the number of their last batch before.
+        hosts: Vec<(String, u32)>,
+    },
+    /// A gate gave its answer.
+    Gate {
+        /// Its name: the file `gates/ID.json` beside this journal holds its runs.
+        id: String,
+        /// Where the change was on and off.
+        hosts: Vec<String>,
+        /// The answer.
+        outcome: crate::gate::Outcome,
+        /// Why, in one sentence.
+        why: String,
+        /// Whether the change stays.
+        kept: bool,
+    },
     /// A person or a rule decided something.
     Decided {
         /// What.
@@ -244,4 +264,8 @@ pub enum HostEnd {
     Declined,
     /// It was known to fail before anything was changed there.
     Refused,
+    /// What the run had changed there was taken back, wholly.
+    RolledBack,
+    /// The rollout was held before its turn: nothing was begun there.
+    Waiting,
 }

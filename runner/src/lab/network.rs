@@ -25,6 +25,12 @@ pub(super) fn address(number: u16) -> Ipv4Addr {
     Ipv4Addr::new(10, 77, u8::try_from(high).unwrap_or(u8::MAX), u8::try_from(low).unwrap_or(u8::MAX))
 }
 
+/// The hosts file: hosts find one another by name.
+pub(super) fn names(hosts: &[LabHost]) -> String {
+    let hosts = hosts.iter().map(|host| format!("{} {}\n", host.ip, host.name));
+    std::iter::once("127.0.0.1 localhost\n".to_owned()).chain(hosts).collect()
+}
+
 /// The hardware address of a host: fixed, so that a host that boots anew is found at once.
 fn mac(number: u16) -> String {
     format!("02:54:52:00:{:02x}:{:02x}", number >> 8, number & 0xff)

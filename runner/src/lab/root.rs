@@ -30,7 +30,6 @@ pub(super) fn make(
     overlay(&root, &[skel, Path::new("/")], &upper, &work)?;
     for (path, text, mode) in [
         ("etc/hostname", format!("{}\n", host.name), 0o644),
-        ("etc/hosts", format!("127.0.0.1 localhost\n{} {}\n", host.ip, host.name), 0o644),
         ("etc/machine-id", format!("{}\n", machine_id()), 0o444),
         ("etc/ssh/ssh_host_ed25519_key", key.private.clone(), 0o600),
         ("etc/ssh/ssh_host_ed25519_key.pub", format!("{} {}\n", key.public, host.name), 0o644),

@@ -116,8 +116,13 @@ RemainAfterExit=yes
 ExecStart=/usr/lib/tunerun-lab/tunerun __lab-settings
 ";
 
-/// Builds the layer in `fs/skel` and returns its folder.
-pub(super) fn build(fs_dir: &Path, client: &Pair, hidden: &[PathBuf]) -> Result<PathBuf, Box<Diagnostic>> {
+/// Builds the layer in `fs/skel` and returns its folder. `names` is the hosts file of all.
+pub(super) fn build(
+    fs_dir: &Path,
+    client: &Pair,
+    hidden: &[PathBuf],
+    names: &str,
+) -> Result<PathBuf, Box<Diagnostic>> {
     let skel = fs_dir.join("skel");
     let (work, merged) = (fs_dir.join("skel.work"), fs_dir.join("skel.merged"));
     for folder in [&skel, &work, &merged] {
@@ -131,7 +136,7 @@ pub(super) fn build(fs_dir: &Path, client: &Pair, hidden: &[PathBuf]) -> Result<
     let filled = empty
         .iter()
         .try_for_each(|(folder, mode)| open_again(&merged.join(folder), *mode))
-        .and_then(|()| fill(&merged, client));
+        .and_then(|()| fill(&merged, client, names));
     umount2(&merged, MntFlags::MNT_DETACH).map_err(refused("let go of the shared layer"))?;
     filled.map(|()| skel)
 }
@@ -208,7 +213,7 @@ fn open_again(folder: &Path, mode: u32) -> Result<(), Box<Diagnostic>> {
 }
 
 /// Writes what is the same on each host.
-fn fill(root: &Path, client: &Pair) -> Result<(), Box<Diagnostic>> {
+fn fill(root: &Path, client: &Pair, names: &str) -> Result<(), Box<Diagnostic>> {
     let authorized = format!("{} tunerun-lab\n", client.public);
     // The machine's disks are not the hosts': an fstab would make a booted host wait for them.
     let environment = format!("{GRUB_ENVIRONMENT:#<1024}");
@@ -219,6 +224,7 @@ fn fill(root: &Path, client: &Pair) -> Result<(), Box<Diagnostic>> {
         ("boot/grub/grub.cfg", GRUB_MENU, 0o444),
         ("usr/lib/tunerun-lab/grub", GRUB_PROGRAMS, 0o755),
         ("etc/fstab", "", 0o644),
+        ("etc/hosts", names, 0o644),
         ("etc/crypttab", "", 0o600),
         ("etc/machine-id", "", 0o444),
         ("root/.ssh/authorized_keys", authorized.as_str(), 0o600),

@@ -120,7 +120,7 @@ impl Owned {
         let keys = self.spec.hosts.iter().map(|_| pair()).collect::<Result<Vec<_>, _>>()?;
         let hosts = self.write_way_in(&client, &keys)?;
         State::new(&self.spec, self.spec.tier, self.me, hosts.clone()).write(&self.dir)?;
-        let skel = skeleton::build(&fs_dir, &client, &self.spec.hidden)?;
+        let skel = skeleton::build(&fs_dir, &client, &self.spec.hidden, &network::names(&hosts))?;
         let tree = Arc::new(knobs::snapshot());
         let mut settings = Vec::new();
         let mut roots = Vec::new();

@@ -61,8 +61,18 @@ pub const ROLE: [&str; 8] =
     ["role", "when", "tags", "delegate_to", "delegate_facts", "notify", "collections", "tasks_from"];
 
 /// Taken by blocks besides [`SHARED`].
-pub const BLOCK: [&str; 9] =
-    ["block", "rescue", "always", "when", "tags", "delegate_to", "delegate_facts", "notify", "collections"];
+pub const BLOCK: [&str; 10] = [
+    "block",
+    "rescue",
+    "always",
+    "when",
+    "tags",
+    "delegate_to",
+    "delegate_facts",
+    "notify",
+    "collections",
+    "gate",
+];
 
 /// Taken by tasks besides [`SHARED`]; `with_…` has its own table.
 pub const TASK: [&str; 25] = [

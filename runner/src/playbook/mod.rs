@@ -26,7 +26,6 @@ mod task;
 #[cfg(test)]
 mod tests;
 pub mod tree;
-pub mod unjudged;
 pub mod vocabulary;
 
 pub use arguments::{Places, arguments};

@@ -86,7 +86,7 @@ impl Reader<'_> {
         place: &Arc<Place>,
     ) -> Block {
         let mut settings = Settings::clone(parent);
-        let mut name = None;
+        let (mut name, mut gate) = (None, None);
         let mut lists: [Option<Vec<Node>>; 3] = [None, None, None];
         for (key, mut value) in pairs {
             let word = key.key_text();
@@ -97,6 +97,7 @@ impl Reader<'_> {
             }
             match word.as_ref() {
                 "name" => name = Some(Arc::new(value)),
+                "gate" => gate = Some(written::<Gate>(&key, value, &mut self.problems)),
                 "collections" => {}
                 "loop" | "register" | "until" | "listen" => {
                     let problem = Diagnostic::error(format!("a block takes no `{word}`"), key.span.clone());
@@ -116,7 +117,7 @@ impl Reader<'_> {
         let settings = Arc::new(settings);
         let [block, rescue, always] =
             lists.map(|nodes| self.items(nodes.unwrap_or_default(), &settings, place));
-        Block { name, block, rescue, always, once: None, span }
+        Block { name, block, rescue, always, once: None, gate, span }
     }
 
     fn task(

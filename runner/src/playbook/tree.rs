@@ -183,6 +183,8 @@ pub struct Block {
     pub always: Vec<Item>,
     /// A role in `roles:`: on a host where a block with the same key ran a task already, this one is skipped.
     pub once: Option<Arc<str>>,
+    /// `gate:` as written.
+    pub gate: Option<Arc<Node>>,
     /// The whole block.
     pub span: Span,
 }
@@ -190,7 +192,15 @@ pub struct Block {
 impl Block {
     /// A block of nothing.
     pub(super) fn empty(span: Span) -> Self {
-        Self { name: None, block: Vec::new(), rescue: Vec::new(), always: Vec::new(), once: None, span }
+        Self {
+            name: None,
+            block: Vec::new(),
+            rescue: Vec::new(),
+            always: Vec::new(),
+            once: None,
+            gate: None,
+            span,
+        }
     }
 }
 

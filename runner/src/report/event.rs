@@ -1,4 +1,5 @@
 //! What happens in a run, as plain data. Every report is a fold over these.
+use super::progress::Progress;
 use crate::diagnostic::Diagnostic;
 use crate::journal::HostEnd;
 use crate::transport::Tally;
@@ -63,6 +64,8 @@ pub enum Event {
         /// What was left alone or could not go back.
         left: Vec<String>,
     },
+    /// A rollout or its gate came on.
+    Came(Progress),
     /// A host's part is over.
     HostEnded {
         /// The host.

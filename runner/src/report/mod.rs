@@ -11,6 +11,7 @@ pub mod evidence;
 pub mod manual;
 pub mod paint;
 pub mod plan;
+pub mod progress;
 pub mod reference;
 pub mod schema;
 pub mod terminal;

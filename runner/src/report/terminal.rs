@@ -38,6 +38,7 @@ impl Terminal {
             Event::Began { run } => Some(format!("run {run}")),
             Event::Play { name, hosts } => Some(format!("play {name}: {hosts} {}", plural(*hosts, "host"))),
             Event::Acting { .. } => None,
+            Event::Came(progress) => Some(progress.text(self.paint)),
             Event::Said { host, title, text } => Some(format!("{host}: {title}: {text}")),
             Event::Task { host, title, label: _, end } => {
                 if !self.tasks.contains_key(title) {
@@ -170,5 +171,7 @@ pub fn end_words(end: HostEnd) -> &'static str {
         HostEnd::Skipped => "left out",
         HostEnd::Declined => "not confirmed; what follows was not begun",
         HostEnd::Refused => "known to fail; nothing was changed",
+        HostEnd::RolledBack => "ROLLED BACK: as it was before the run",
+        HostEnd::Waiting => "not begun: the rollout ended before its turn",
     }
 }

@@ -1,2 +1,28 @@
-//! Waves, guards, promotion and abortion of a rollout.
+//! Rollouts: who goes when, what must hold around each host, what a gate says of it, and the way back of all of it.
+//!
+//! The walk of the data: [`stages`] reads what a play says into a [`Stage`], with its hosts in [`waves`]. [`conduct`]
+//! takes play after play over the [`Fleet`](crate::engine::fleet::Fleet): plain plays batch by batch, stages wave by
+//! wave. A wave goes forward in turns, or a [`gating`] judges it: slots of runs are measured until
+//! [`judge`](crate::gate::judge()) has its answer. What ends it early is a [`Halt`].
+mod bed;
+mod conduct;
+mod desk;
+mod forward;
+mod foresee;
+mod gating;
 pub mod guards;
+mod halt;
+mod later;
+mod measuring;
+mod stage;
+mod waves;
+mod window;
+
+pub use conduct::conduct;
+pub use desk::{Answer, Desk};
+
+pub use foresee::{Foreseen, foresee};
+pub use forward::ROLLED_BACK;
+pub use halt::Halt;
+pub use stage::{Stage, Stages, stages};
+pub use window::{Moment, Window};

@@ -2,6 +2,7 @@
 mod becoming;
 mod bed;
 mod blocks;
+mod gates;
 mod handlers;
 mod hosts;
 mod idioms;
@@ -15,6 +16,7 @@ mod results;
 mod resuming;
 mod risks;
 mod roles;
+mod rollouts;
 mod secrets;
 mod steering;
 mod terminal;

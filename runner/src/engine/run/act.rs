@@ -115,7 +115,7 @@ impl HostRun {
                 steps,
                 verify,
                 // Whether it stays is decided after it: the mark of an open run does not go with it.
-                last: group.last && index == last && group.dead_man.is_none(),
+                last: group.last && index == last && group.dead_man.is_none() && !self.stays_open,
                 undo: false,
                 undoes: Vec::new(),
                 timeout: group.timeout,

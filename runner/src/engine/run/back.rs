@@ -5,7 +5,7 @@ use crate::engine::batch::{Batch, BatchReport};
 use crate::engine::recovery::{Undoing, undo_on};
 use crate::engine::target::Target;
 use crate::engine::undo::Past;
-use crate::journal::{HostEnd, Journal, JournalError};
+use crate::journal::{HostEnd, Journal, JournalError, Record};
 use crate::report::event::Event;
 
 /// How many batches one undo may take at most.
@@ -91,6 +91,10 @@ impl HostRun {
             self.learn(target, batch, report);
         }
         let complete = undone.left.is_empty();
+        for activation in &undone.owed {
+            journal.note(Record::Owed { host: self.state.name.clone(), activation: activation.clone() })?;
+        }
+        self.owed.extend(undone.owed.iter().cloned());
         self.tell(Event::Undone { host: self.state.name.clone(), steps: undone.steps, left: undone.left });
         Ok(if complete { HostEnd::Failed } else { HostEnd::FailedHalf })
     }

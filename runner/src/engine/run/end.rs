@@ -127,7 +127,7 @@ impl HostRun {
             steps: fold(steps),
             activations: units.clone(),
             verify: Vec::new(),
-            last: true,
+            last: !self.stays_open,
             undo: false,
             undoes: Vec::new(),
             timeout: None,

@@ -1,17 +1,21 @@
 //! A run on one host: look, walk, act, look again, until nothing is left to do; on failure take the batch back.
 mod act;
+mod arms;
 mod back;
 mod boot;
 mod consent;
 mod dead_man;
 mod end;
 mod guests;
+mod reboot;
 mod waiting;
 
+pub use arms::{Arms, Asked, Mark, Part};
 pub(in crate::engine) use back::unwritten;
 pub use boot::Road;
 pub use consent::Consent;
 pub use end::activation_words;
+pub use reboot::{boot_batch, boot_id_look};
 
 use super::carrier::CarrierError;
 use super::links::{Links, Unreachable};
@@ -139,6 +143,10 @@ pub struct HostRun {
     pub consent: Consent,
     /// Who held its lock when it was first looked at.
     pub held: Option<String>,
+    /// Whether the mark of the open run stays until its part ends: what is done may still be taken off.
+    pub stays_open: bool,
+    /// The last part of the play under way that is carried out; none for all of it.
+    pub until: Option<u32>,
     /// Where the mark of an open run stands.
     marked: BTreeSet<Target>,
     counts: Counts,
@@ -172,6 +180,8 @@ impl HostRun {
             review: None,
             consent: Consent::default(),
             held: None,
+            stays_open: false,
+            until: None,
             marked: BTreeSet::new(),
             counts: Counts::default(),
             told: HashSet::new(),
@@ -181,6 +191,16 @@ impl HostRun {
             recorded: HashSet::new(),
             greeted: false,
         }
+    }
+
+    /// Whether it has failed or cannot be reached.
+    pub fn has_left(&self) -> bool {
+        self.scene.has_left(&self.state.name)
+    }
+
+    /// Nobody waits for it any more.
+    pub fn leave(&self) {
+        self.scene.leave(&self.state.name);
     }
 
     pub(super) fn tell(&self, event: Event) {
@@ -333,9 +353,10 @@ impl HostRun {
             {
                 return Ok(Some(end));
             }
-            match next(&walked.planned) {
+            let end = self.reach(&walked.planned, last);
+            match next(&walked.planned[..end]) {
                 Next::Nothing => {
-                    self.tell_rest(&walked.planned, walked.planned.len());
+                    self.tell_rest(&walked.planned, end);
                     return Ok(None);
                 }
                 Next::Failed { at, problem } => {
@@ -398,6 +419,13 @@ impl HostRun {
         self.tell_rest(planned, first.unwrap_or(0));
         self.counts.add(TaskEnd::Failed);
         Ok(Some(end))
+    }
+
+    /// How far a walk is carried out: up to the part of the play that is not its turn yet.
+    fn reach(&self, planned: &[Planned], play: usize) -> usize {
+        let Some(until) = self.until else { return planned.len() };
+        let later = |task: &Planned| task.play == play && task.part > until;
+        planned.iter().position(later).unwrap_or(planned.len())
     }
 
     /// What was decided before an act stays decided: it is not asked again on what the act left.

@@ -11,6 +11,13 @@ use modules::vocabulary::{Back, Change, DeadMan, Facts, Read, RiskName, TaskId};
 use serde_json::{Map, json};
 
 impl Walker<'_> {
+    /// A gate that an include brought to a play without any other: no rollout stands behind it.
+    fn unjudged(&self, task: &Task) -> Option<Diagnostic> {
+        let gate = task.gate.as_ref().filter(|_| !self.scene.is_staged(self.play))?;
+        let words = "a gate that only an include brings is carried out by nothing, so the play is not begun";
+        Some(Diagnostic::error(words, gate.span.clone()).help("say `rollout: {waves: [1, 100%]}` on the play"))
+    }
+
     /// Later tasks are planned on what the change will leave.
     fn foresee(&mut self, frame: &Frame<'_>, change: &Change) {
         let order = TaskId(self.order);
@@ -46,7 +53,7 @@ impl Walker<'_> {
             Ok(change) => change,
             Err(inst) => return *inst,
         };
-        let unjudged = crate::playbook::unjudged::of_task(frame.task);
+        let unjudged = self.unjudged(frame.task);
         if let Some(problem) = self.unaccepted(&frame, &change).or(unjudged) {
             return self.failed(&frame, problem);
         }

@@ -22,6 +22,8 @@ pub(super) struct Roll {
     fronts: Mutex<HashMap<String, (usize, u32)>>,
     acting: AtomicUsize,
     crossed: AtomicUsize,
+    /// Who goes together in a play, where a rollout says so.
+    waves: RwLock<HashMap<usize, Vec<Vec<HostId>>>>,
 }
 
 impl Roll {
@@ -65,8 +67,21 @@ impl Scene {
         changed
     }
 
-    /// `serial:` as batches of hosts.
+    /// A rollout says who is decided together in a play.
+    pub fn set_waves(&self, play: usize, waves: Vec<Vec<HostId>>) {
+        self.shared.roll.waves.write().unwrap_or_else(PoisonError::into_inner).insert(play, waves);
+    }
+
+    /// Whether a rollout takes the hosts of a play forward.
+    pub fn is_staged(&self, play: usize) -> bool {
+        self.shared.roll.waves.read().unwrap_or_else(PoisonError::into_inner).contains_key(&play)
+    }
+
+    /// `serial:` as batches of hosts, or the waves of a rollout.
     pub fn batches(&self, play: usize) -> Vec<Vec<HostId>> {
+        if let Some(waves) = self.shared.roll.waves.read().unwrap_or_else(PoisonError::into_inner).get(&play) {
+            return waves.clone();
+        }
         let chosen = self.chosen();
         let members = chosen.get(play).map_or(&[][..], Vec::as_slice);
         if self.step {
@@ -162,6 +177,18 @@ impl Scene {
     fn of_play(&self, play: &Play, node: &Node) -> Option<Json> {
         let vars = PlayVars { scene: self, play };
         self.templates.value(node.as_str()?, &vars).ok().map(|rendered| rendered.value)
+    }
+
+    /// A value that a play says of all its hosts, with its templates evaluated.
+    ///
+    /// # Errors
+    /// The fault of a template.
+    pub fn for_play(&self, play: usize, node: &Node) -> Result<Json, crate::diagnostic::Diagnostic> {
+        let value = node.to_json();
+        let Some(play) = self.playbook.plays.get(play) else { return Ok(value) };
+        let vars = PlayVars { scene: self, play };
+        let rendered = self.templates.json(&value, &vars);
+        rendered.map(|rendered| rendered.value).map_err(|fault| fault.in_node(node))
     }
 
     /// A host has failed or cannot be reached: nobody waits for it any more.

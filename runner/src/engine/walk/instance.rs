@@ -344,6 +344,7 @@ impl Walker<'_> {
             span: task.action.span.clone(),
             target: target.clone(),
             fence: self.fence,
+            part: self.part,
             ends_batch: false,
             delay: None,
             again: None,

@@ -1,5 +1,5 @@
 //! The walk itself: plays, sections, blocks, includes and handlers of one host, in order.
-use super::outcome::{Planned, Walked, What};
+use super::outcome::{Gated, Planned, Walked, What};
 use super::scene::Scene;
 use super::scope::{Live, Scope};
 use crate::diagnostic::Diagnostic;
@@ -7,6 +7,7 @@ use crate::engine::target::{HostState, Target};
 use crate::inventory::HostId;
 use crate::playbook::{Block, Body, Item, Play, Task};
 use crate::template::Var;
+use crate::yaml::Node;
 use modules::vocabulary::Facts;
 use serde_json::json;
 use std::collections::{BTreeMap, HashSet};
@@ -33,6 +34,8 @@ pub(super) struct Walker<'w> {
     pub play: usize,
     pub order: u32,
     pub fence: u32,
+    /// The part of the play between gates.
+    pub part: u32,
     /// Whether an earlier task of this host changes something or may do so.
     pub changes: bool,
     /// Variables of loops around includes.
@@ -68,6 +71,7 @@ pub fn walk(scene: &Scene, state: &mut HostState, last: usize) -> Walked {
         play: 0,
         order: 0,
         fence: 0,
+        part: 0,
         changes: false,
         around: Vec::new(),
         notified: Vec::new(),
@@ -109,6 +113,7 @@ impl<'w> Walker<'w> {
 
     fn whole_play(&mut self, play: &'w Play) -> Flow {
         self.notified.clear();
+        self.part = 0;
         self.handlers.clear();
         self.roles_run.clear();
         self.live.roles.clear();
@@ -143,8 +148,14 @@ impl<'w> Walker<'w> {
     pub(super) fn items(&mut self, items: &[Item], prefix: &str) -> Flow {
         for item in items {
             let flow = match item {
-                Item::Task(task) => self.task(task, prefix),
-                Item::Block(block) => self.block(block, prefix),
+                Item::Task(task) => match &task.gate {
+                    Some(gate) => self.gated(task.title(), gate, |walker| walker.task(task, prefix)),
+                    None => self.task(task, prefix),
+                },
+                Item::Block(block) => match &block.gate {
+                    Some(gate) => self.gated(block_title(block), gate, |walker| walker.block(block, prefix)),
+                    None => self.block(block, prefix),
+                },
                 Item::Include(include) => self.include(include, prefix),
             };
             if !matches!(flow, Flow::Go) {
@@ -152,6 +163,25 @@ impl<'w> Walker<'w> {
             }
         }
         Flow::Go
+    }
+
+    /// A part of a play under a gate. The handlers that it notifies belong to it: what is judged must be felt.
+    fn gated(&mut self, title: String, gate: &Arc<Node>, walk: impl FnOnce(&mut Self) -> Flow) -> Flow {
+        let scene = self.scene;
+        let mut flow = self.flush(&scene.playbook.plays[self.play]);
+        self.part += 1;
+        self.fence += 1;
+        let (play, part) = (self.play, self.part);
+        self.out.gates.push(Gated { play, part, title, gate: Arc::clone(gate) });
+        if matches!(flow, Flow::Go) {
+            flow = walk(self);
+        }
+        if matches!(flow, Flow::Go) {
+            flow = self.flush(&scene.playbook.plays[self.play]);
+        }
+        self.part += 1;
+        self.fence += 1;
+        flow
     }
 
     /// Hosts that wait for one another, and tasks whose failure is handled, have a batch of their own.
@@ -264,6 +294,14 @@ impl<'w> Walker<'w> {
 
     pub(super) fn push(&mut self, planned: Planned) {
         self.out.planned.push(planned);
+    }
+}
+
+/// What people call a block.
+fn block_title(block: &Block) -> String {
+    match &block.name {
+        Some(name) => name.as_str().map_or_else(|| name.raw().to_owned(), str::to_owned),
+        None => format!("the block at {}", block.span),
     }
 }
 

@@ -9,6 +9,7 @@ mod clusters;
 mod decide;
 mod fights;
 mod flush;
+mod gauge;
 mod hosts;
 mod hostvars;
 mod includes;
@@ -29,8 +30,9 @@ mod trial;
 mod turns;
 mod words;
 
+pub use gauge::Gauge;
 pub use hosts::{Acts, Chosen, Select};
 pub use items::walk;
-pub use outcome::{Key, Planned, Ran, Told, Verdict, Walked, What};
+pub use outcome::{Gated, Key, Planned, Ran, Told, Verdict, Walked, What};
 pub use scene::{Asked, Once, Scene};
 pub use scope::{Live, Scope};

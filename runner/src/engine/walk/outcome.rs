@@ -2,9 +2,11 @@
 use crate::diagnostic::Diagnostic;
 use crate::engine::target::Target;
 use crate::source::Span;
+use crate::yaml::Node;
 use modules::vocabulary::{Change, Claim, Evidence, Output, Read};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The name of one task of one host in one place: play, includes around it, the task's number, the loop's item.
 /// The same at every walk.
@@ -33,6 +35,8 @@ pub struct Planned {
     pub target: Target,
     /// Tasks of one number may share a batch: they fail together.
     pub fence: u32,
+    /// The part of its play between gates: 0 before the first one, 1 under it, 2 after it …
+    pub part: u32,
     /// Whether nothing may follow it in its batch: the controller must decide.
     pub ends_batch: bool,
     /// Seconds to wait before it is tried (again).
@@ -169,6 +173,21 @@ pub struct Walked {
     pub unproven: Vec<Diagnostic>,
     /// Whether what tasks ask for is felt, in their order.
     pub told: Vec<Told>,
+    /// The gates over tasks and blocks.
+    pub gates: Vec<Gated>,
+}
+
+/// A task or block under a gate.
+#[derive(Clone, Debug)]
+pub struct Gated {
+    /// The play's number, from 0.
+    pub play: usize,
+    /// The part of the play that it is.
+    pub part: u32,
+    /// What people call it.
+    pub title: String,
+    /// `gate:` as written.
+    pub gate: Arc<Node>,
 }
 
 impl Walked {

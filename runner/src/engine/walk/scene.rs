@@ -204,6 +204,12 @@ impl Scene {
         all.insert(host.to_owned(), made);
     }
 
+    /// What tasks of a host made, as it was published last.
+    pub(super) fn made_by(&self, host: &str) -> HashMap<String, Var> {
+        let all = self.shared.made.read().unwrap_or_else(PoisonError::into_inner);
+        all.get(host).cloned().unwrap_or_default()
+    }
+
     /// The host that runs a `run_once` task, and its result once known: the first of the batch that takes part.
     pub(super) fn once(&self, key: &str, batch: &[HostId], host: &str) -> Once {
         let mut once = self.shared.once.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,0 +1,87 @@
+//! Rollouts seen from the command line: what a plan refuses, the controller's part, and how they end.
+use super::exit::Exit;
+use super::play::Play;
+use super::term;
+use jiff::Zoned;
+use std::sync::Arc;
+use tunerun::engine::run::HostRun;
+use tunerun::engine::walk::{Scene, Walked};
+use tunerun::journal::Journal;
+use tunerun::playbook::rollout::Day;
+use tunerun::rollout::{Desk, Halt, Moment, Stages, foresee};
+
+/// How a play was conducted.
+pub(super) struct Conducted {
+    /// The exit code.
+    pub exit: Exit,
+    /// The last line, where it ended early.
+    pub halt: Option<String>,
+}
+
+impl From<Exit> for Conducted {
+    fn from(exit: Exit) -> Self {
+        Self { exit, halt: None }
+    }
+}
+
+impl Play {
+    /// Shows the rollouts and gates that a plan asks for. Gives the exit where one is refused.
+    pub(super) fn foreseen(&self, scene: &Scene, stages: &Stages, planned: &[(HostRun, Walked)]) -> Option<Exit> {
+        if !self.purpose.plans() {
+            return None;
+        }
+        let foreseen = foresee(scene, stages, planned);
+        term::data(&foreseen.text);
+        if foreseen.refused.is_empty() {
+            return None;
+        }
+        term::problems_only(&foreseen.refused);
+        term::say("nothing was changed");
+        Some(Exit::GateRefused)
+    }
+}
+
+/// The controller's part in a run.
+pub(super) fn desk(journal: &Journal) -> Desk {
+    let folder = journal.path().parent().map(std::path::Path::to_owned).unwrap_or_default();
+    Desk {
+        ask: Arc::new(|question: &str| term::ask_in_turn(question)),
+        attended: term::can_ask(),
+        now: Arc::new(now),
+        folder,
+        run: journal.run().to_owned(),
+    }
+}
+
+fn now() -> Moment {
+    let now = Zoned::now();
+    let days = [Day::Mon, Day::Tue, Day::Wed, Day::Thu, Day::Fri, Day::Sat, Day::Sun];
+    let day = days[usize::try_from(now.weekday().to_monday_zero_offset()).unwrap_or(0) % 7];
+    let (hour, minute) = (i32::from(now.hour()), i32::from(now.minute()));
+    Moment { day, minute: u32::try_from(hour * 60 + minute).unwrap_or(0) }
+}
+
+/// How a run ended whose rollout ended early.
+pub(super) fn ended(exit: Exit, halt: Option<&Halt>) -> Exit {
+    let Some(halt) = halt else { return exit };
+    if matches!(exit, Exit::UndoIncomplete | Exit::Lost) || !halt.left().is_empty() {
+        return if exit == Exit::Lost { exit } else { Exit::UndoIncomplete };
+    }
+    match halt {
+        Halt::RolledBack { .. } => Exit::RolledBack,
+        Halt::Held { .. } => Exit::Held,
+        Halt::Regress { .. } => Exit::Regress,
+        Halt::Inconclusive { .. } => Exit::Inconclusive,
+    }
+}
+
+/// The last line of the output.
+pub(super) fn words(halt: &Halt, run: &str) -> String {
+    let next = match halt {
+        Halt::RolledBack { .. } => format!("`tunerun show {run}` tells what was done"),
+        Halt::Held { .. } | Halt::Regress { .. } | Halt::Inconclusive { .. } => {
+            format!("`tunerun resume {run}` goes on, `tunerun undo {run}` takes back what stands")
+        }
+    };
+    format!("{halt}; {next}")
+}

@@ -1,0 +1,277 @@
+//! Play after play: plain plays batch by batch, rollouts wave by wave.
+use super::desk::{Answer, Desk};
+use super::halt::Halt;
+use super::stage::{Stage, Stages};
+use crate::engine::fleet::Fleet;
+use crate::engine::links::Links;
+use crate::engine::run::{Mark, Part};
+use crate::engine::walk::{Gated, Scene};
+use crate::inventory::HostId;
+use crate::journal::{HostEnd, Record};
+use crate::playbook::rollout::OnInconclusive;
+use crate::report::event::Event;
+use crate::report::progress::Progress;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Applies what was planned, in the order of the playbook. Gives why it ended early, if it did, and whether so many
+/// hosts have failed that the rest was left out.
+pub async fn conduct(
+    fleet: &mut Fleet<'_>,
+    scene: &Arc<Scene>,
+    links: &Arc<Links>,
+    desk: &Desk,
+    stages: &Stages,
+) -> (Option<Halt>, bool) {
+    let mut questions = 0;
+    for (number, play) in scene.playbook.plays.iter().enumerate() {
+        let members = scene.chosen().get(number).map_or(0, Vec::len);
+        fleet.tell(Event::Play { name: play.name.clone(), hosts: members });
+        let halt = match stages.get(&number) {
+            Some(stage) => {
+                let mut rolling = Rolling::new(fleet, scene, links, desk, stage, questions);
+                let halt = rolling.whole().await.err();
+                questions = rolling.questions;
+                if halt.is_some() {
+                    rolling.rest();
+                }
+                halt
+            }
+            None => {
+                for batch in scene.batches(number) {
+                    if scene.is_lost(number, &batch) {
+                        return (None, true);
+                    }
+                    fleet.together(number, &batch).await;
+                    if scene.is_lost(number, &batch) {
+                        return (None, true);
+                    }
+                }
+                None
+            }
+        };
+        if halt.is_some() {
+            return (halt, false);
+        }
+        if fleet.broken().is_some() {
+            return (None, true);
+        }
+        scene.choose_again();
+    }
+    (None, false)
+}
+
+/// A rollout under way.
+pub(super) struct Rolling<'r, 'f> {
+    pub fleet: &'r mut Fleet<'f>,
+    pub scene: Arc<Scene>,
+    pub links: Arc<Links>,
+    pub desk: &'r Desk,
+    pub stage: &'r Stage,
+    /// Where each host stood when its wave began.
+    pub marks: BTreeMap<HostId, Mark>,
+    /// Where each host stood before what is judged now.
+    pub since: BTreeMap<HostId, Mark>,
+    /// The part of the play that is judged now; none for the whole play.
+    pub part: Option<u32>,
+    /// Hosts of which something is down for a while.
+    pub down: HashSet<HostId>,
+    /// Hosts that were begun.
+    pub begun: Vec<HostId>,
+    /// The hosts of the wave under way.
+    pub wave: Vec<HostId>,
+    /// Hosts that have failed, and hosts that could not be reached.
+    pub failures: u32,
+    pub unreachable: u32,
+    /// The gates over parts of the play, as the canaries met them.
+    pub gates: Vec<Gated>,
+    /// What the gate of the canaries has found, for what comes after.
+    pub judged: Option<super::gating::Found>,
+    questions: usize,
+}
+
+impl<'r, 'f> Rolling<'r, 'f> {
+    fn new(
+        fleet: &'r mut Fleet<'f>,
+        scene: &Arc<Scene>,
+        links: &Arc<Links>,
+        desk: &'r Desk,
+        stage: &'r Stage,
+        questions: usize,
+    ) -> Self {
+        Self {
+            fleet,
+            scene: Arc::clone(scene),
+            links: Arc::clone(links),
+            desk,
+            stage,
+            marks: BTreeMap::new(),
+            since: BTreeMap::new(),
+            part: None,
+            down: HashSet::new(),
+            begun: Vec::new(),
+            wave: Vec::new(),
+            failures: 0,
+            unreachable: 0,
+            gates: Vec::new(),
+            judged: None,
+            questions,
+        }
+    }
+
+    async fn whole(&mut self) -> Result<(), Halt> {
+        let stage = self.stage;
+        let order = &stage.order;
+        for (number, wave) in order.waves.iter().enumerate() {
+            let hosts: Vec<HostId> = wave.hosts.iter().copied().filter(|host| !self.has_left(*host)).collect();
+            if hosts.is_empty() {
+                continue;
+            }
+            if let Some(question) = &wave.pause {
+                self.pause(question).await?;
+            }
+            self.in_window()?;
+            self.tell(Progress::WaveBegan {
+                number: number + 1,
+                of: order.waves.len(),
+                hosts: Stage::names(&self.scene, &hosts),
+            });
+            self.enter(&hosts);
+            let title = self.title();
+            match (&stage.gate, number) {
+                (Some(gate), 0) => self.gate(&hosts, wave.max_down, gate, &title).await?,
+                (Some(gate), _) => self.later(&hosts, wave.max_down, gate, number).await?,
+                (None, 0) if self.stage.parts => self.parts(&hosts, wave.max_down).await?,
+                (None, _) => match self.gates.last().cloned() {
+                    Some(gated) => self.later(&hosts, wave.max_down, &gated.gate, number).await?,
+                    None => self.forward(&hosts, wave.max_down).await?,
+                },
+            }
+            if let Some(soak) = wave.soak.filter(|_| number + 1 < order.waves.len()) {
+                self.soak(soak).await;
+            }
+        }
+        if !order.left_out.is_empty() {
+            let names = Stage::names(&self.scene, &order.left_out).join(", ");
+            self.tell(Progress::Noted(format!("the waves do not reach {names}: left as it is")));
+            order.left_out.iter().for_each(|host| self.fleet.end_part(*host, HostEnd::Waiting));
+        }
+        self.spot_check().await
+    }
+
+    /// The hosts of a wave begin: where they stand is what they may go back to.
+    fn enter(&mut self, hosts: &[HostId]) {
+        self.fleet.enter(hosts);
+        self.wave = hosts.to_vec();
+        for host in hosts {
+            if let Some(run) = self.fleet.part(*host) {
+                run.stays_open = true;
+                self.marks.insert(*host, run.mark());
+            }
+            self.begun.push(*host);
+        }
+    }
+
+    /// What is judged now.
+    pub fn of(&self) -> Part {
+        Part { play: self.stage.play, part: self.part }
+    }
+
+    /// What people call the play.
+    pub fn title(&self) -> String {
+        self.scene.playbook.plays[self.stage.play].name.clone()
+    }
+
+    /// The canaries of a play with gates over its parts: each part is judged before the next begins.
+    async fn parts(&mut self, hosts: &[HostId], max_down: usize) -> Result<(), Halt> {
+        for host in hosts {
+            if let Some(run) = self.fleet.part(*host)
+                && let Ok(gates) = run.gates(self.stage.play).await
+                && self.gates.is_empty()
+            {
+                self.gates = gates;
+            }
+        }
+        for gated in self.gates.clone() {
+            self.reach(hosts, Some(gated.part - 1));
+            self.forward(hosts, max_down).await?;
+            self.part = Some(gated.part);
+            self.reach(hosts, Some(gated.part));
+            self.gate(hosts, max_down, &gated.gate, &gated.title).await?;
+            self.part = None;
+        }
+        self.reach(hosts, None);
+        self.forward(hosts, max_down).await
+    }
+
+    /// How far hosts are taken for now.
+    fn reach(&mut self, hosts: &[HostId], until: Option<u32>) {
+        for host in hosts {
+            if let Some(run) = self.fleet.part(*host) {
+                run.until = until;
+            }
+        }
+    }
+
+    /// Hosts that were not begun wait.
+    fn rest(&mut self) {
+        let rest: Vec<HostId> = self.fleet.hosts().into_iter().filter(|host| !self.begun.contains(host)).collect();
+        let of_play: Vec<HostId> = self.stage.order.waves.iter().flat_map(|wave| wave.hosts.clone()).collect();
+        for host in rest.into_iter().filter(|host| of_play.contains(host)) {
+            self.fleet.end_part(host, HostEnd::Waiting);
+        }
+    }
+
+    /// Whether a host has failed or cannot be reached.
+    pub fn has_left(&self, host: HostId) -> bool {
+        let name = self.scene.inventory().host_name(host).to_owned();
+        self.scene.has_left(&name)
+    }
+
+    pub fn tell(&self, progress: Progress) {
+        self.fleet.tell(Event::Came(progress));
+    }
+
+    /// Records who decided what.
+    pub async fn decided(&self, what: String, by: &str) -> Result<(), Halt> {
+        let record = Record::Decided { what, by: by.to_owned() };
+        self.fleet.journal.decide(record).await.map_err(|error| Halt::Held { why: error.to_string() })
+    }
+
+    /// Nothing goes forward outside of the window. What was begun was finished.
+    pub fn in_window(&self) -> Result<(), Halt> {
+        match &self.stage.window {
+            Some(window) if !window.is_open((self.desk.now)()) => Err(Halt::Held {
+                why: "the window is over; `tunerun resume last` goes on in the next one".to_owned(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    async fn pause(&mut self, question: &str) -> Result<(), Halt> {
+        self.questions += 1;
+        if !self.desk.attended {
+            let on = format!("a person's word: {question} (`tunerun approve {}`, or `--deny`)", self.desk.run);
+            self.tell(Progress::Waited { on });
+        }
+        let answer = self.desk.wait(self.questions, question).await;
+        let word = if answer == Answer::Yes { "yes" } else { "no" };
+        self.decided(format!("{question} {word}"), "a person").await?;
+        match answer {
+            Answer::Yes => Ok(()),
+            Answer::No => Err(Halt::Held { why: format!("a person said no: {question}") }),
+        }
+    }
+
+    async fn soak(&self, soak: Duration) {
+        self.tell(Progress::Waited { on: format!("{}: the wave is watched", crate::report::progress::time(soak)) });
+        tokio::time::sleep(soak).await;
+    }
+
+    /// What becomes of no answer: unattended it goes back, at a terminal it waits.
+    pub fn on_inconclusive(&self) -> OnInconclusive {
+        let unsaid = if self.desk.attended { OnInconclusive::Hold } else { OnInconclusive::Run };
+        self.stage.rollout.on_inconclusive.unwrap_or(unsaid)
+    }
+}

@@ -1,0 +1,222 @@
+//! What a plan says of rollouts and gates, and which gates it refuses.
+use super::bed::{Seen, seen};
+use super::gating::expected;
+use super::stage::{Stage, Stages};
+use crate::diagnostic::Diagnostic;
+use crate::engine::run::{Asked, HostRun, Part};
+use crate::engine::walk::{Gated, Scene, Walked};
+use crate::gate::effort::{Timing, cheaper, refusals};
+use crate::gate::{Experiment, Reach, Toggle};
+use crate::inventory::HostId;
+use crate::playbook::rollout::{Activate, Gate, Preflight};
+use crate::report::progress::{span, time};
+use crate::yaml::Node;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// What a plan says of its rollouts.
+#[derive(Clone, Debug, Default)]
+pub struct Foreseen {
+    /// In lines; empty where no play has a rollout or a gate.
+    pub text: String,
+    /// Gates that must not be begun.
+    pub refused: Vec<Diagnostic>,
+}
+
+/// Looks ahead: who goes when, and what each gate costs and can see.
+pub fn foresee(scene: &Scene, stages: &Stages, planned: &[(HostRun, Walked)]) -> Foreseen {
+    let mut foreseen = Foreseen::default();
+    for stage in stages.values() {
+        rollout(scene, stage, &mut foreseen.text);
+        let play = scene.playbook.plays[stage.play].name.clone();
+        if let Some(node) = &stage.gate {
+            let of = Part { play: stage.play, part: None };
+            judged(scene, stage, &Judged { of, title: play, node }, planned, &mut foreseen);
+            continue;
+        }
+        for gated in parts(stage, planned) {
+            let of = Part { play: stage.play, part: Some(gated.part) };
+            let gated = Judged { of, title: gated.title, node: &gated.gate };
+            judged(scene, stage, &gated, planned, &mut foreseen);
+        }
+    }
+    foreseen
+}
+
+/// A play, or a part of it, under a gate.
+struct Judged<'n> {
+    of: Part,
+    title: String,
+    node: &'n Node,
+}
+
+/// The gates over parts of a play, as the first of its canaries meets them.
+fn parts(stage: &Stage, planned: &[(HostRun, Walked)]) -> Vec<Gated> {
+    let canaries: &[HostId] = stage.order.waves.first().map_or(&[], |wave| &wave.hosts);
+    let first = planned.iter().find(|(run, _)| canaries.contains(&run.state.id));
+    let gates = first.map(|(_, walked)| walked.gates.iter().filter(|gated| gated.play == stage.play).cloned());
+    gates.into_iter().flatten().collect()
+}
+
+fn judged(
+    scene: &Scene,
+    stage: &Stage,
+    judged: &Judged<'_>,
+    planned: &[(HostRun, Walked)],
+    foreseen: &mut Foreseen,
+) {
+    let changing = changing(stage, judged.of, planned);
+    if changing.is_empty() {
+        let _ = writeln!(foreseen.text, "  gate {}: nothing to judge: no canary has anything to change", judged.title);
+        return;
+    }
+    let mut found: Option<Seen> = None;
+    for (run, asked) in &changing {
+        match seen(scene, run, stage.play, judged.node) {
+            Ok(seen) => drop(found.get_or_insert(seen)),
+            Err(problems) => foreseen.refused.extend(problems),
+        }
+        foreseen.refused.extend(one_way(run, asked, judged.node, found.as_ref()));
+    }
+    if let Some(found) = found {
+        gate(scene, stage, judged, &found.gate, &changing, foreseen);
+    }
+}
+
+fn rollout(scene: &Scene, stage: &Stage, out: &mut String) {
+    let play = &scene.playbook.plays[stage.play].name;
+    let _ = writeln!(out, "rollout of play {play}:");
+    for (number, wave) in stage.order.waves.iter().enumerate() {
+        let names = Stage::names(scene, &wave.hosts);
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut facts = Vec::new();
+        facts.extend(wave.pause.as_ref().map(|question| format!("waits for a person: {question}")));
+        facts.extend(wave.soak.map(|soak| format!("watched for {}", time(soak))));
+        let facts = if facts.is_empty() { String::new() } else { format!(" ({})", facts.join("; ")) };
+        let what = if number == 0 { "canary" } else { "wave" };
+        let hosts = crate::report::plan::shortened(&names);
+        let _ = writeln!(out, "  {what} {}: {hosts}{facts}", number + 1);
+    }
+    let down = stage.order.waves.first().map_or(1, |wave| wave.max_down);
+    let by = stage.rollout.by.0.as_ref().map(|by| format!(", never of two `{by}`")).unwrap_or_default();
+    let _ = writeln!(out, "  at most {down} down at once{by}");
+    if stage.rollout.activate == Activate::Later {
+        out.push_str("  felt later: what needs a restart, a power cycle or a boot stays owed\n");
+    }
+}
+
+/// The canaries that have something to change, by their plans.
+fn changing<'p>(stage: &Stage, part: Part, planned: &'p [(HostRun, Walked)]) -> Vec<(&'p HostRun, Vec<Asked>)> {
+    let canaries: &[HostId] = stage.order.waves.first().map_or(&[], |wave| &wave.hosts);
+    let of = |(run, walked): &'p (HostRun, Walked)| {
+        let asked: Vec<Asked> =
+            walked.planned.iter().filter(|task| part.has(task)).filter_map(Asked::of).collect();
+        (canaries.contains(&run.state.id) && !asked.is_empty()).then_some((run, asked))
+    };
+    planned.iter().filter_map(of).collect()
+}
+
+/// Tasks that cannot be taken off and put on again.
+fn one_way(
+    run: &HostRun,
+    asked: &[Asked],
+    node: &Node,
+    found: Option<&Seen>,
+) -> Vec<Diagnostic> {
+    if found.is_some_and(|found| found.gate.toggle == Toggle::None) {
+        return Vec::new();
+    }
+    let told = |(task, why): (&Asked, &String)| {
+        let words = format!("`{}` cannot be taken off again, so it cannot be judged by toggling it", task.title);
+        Diagnostic::error(words, node.span.clone())
+            .note(format!("{}: {why}", run.state.name))
+            .help("give the task an `undo:`, or judge it by `toggle: none` beside hosts that keep as they are")
+    };
+    asked.iter().flat_map(|task| task.one_way.iter().map(move |why| (task, why))).map(told).collect()
+}
+
+fn gate(
+    scene: &Scene,
+    stage: &Stage,
+    judged: &Judged<'_>,
+    gate: &Gate,
+    changing: &[(&HostRun, Vec<Asked>)],
+    foreseen: &mut Foreseen,
+) {
+    let node = judged.node;
+    let canaries = changing.iter().map(|(run, _)| run.state.name.clone()).collect();
+    let refuse = |words: String| Diagnostic::error(words, node.span.clone());
+    foreseen.refused.extend(unbuilt(gate).into_iter().map(refuse));
+    let controls = Stage::names(scene, &stage.order.controls);
+    let experiment = match gate.experiment("plan", &judged.title, canaries, controls, gate.seed.unwrap_or(0)) {
+        Ok(experiment) => experiment,
+        Err(faults) => {
+            foreseen.refused.extend(faults.into_iter().map(refuse));
+            return;
+        }
+    };
+    let boots = changing.iter().flat_map(|(_, asked)| asked).find(|task| task.boot);
+    if let (Some(task), Toggle::Runtime) = (boots, gate.toggle) {
+        let words = format!("`{}` is felt after a boot, and `toggle: runtime` makes none", task.title);
+        foreseen.refused.push(refuse(words).help("say `toggle: reboot`: pairs of boots"));
+    }
+    let noise = vec![None; experiment.metrics.len()];
+    foreseen.refused.extend(refusals(&experiment, &noise).into_iter().filter(|_| dilutes(gate)).map(refuse));
+    let cost = expected(gate, &experiment);
+    let _ = writeln!(foreseen.text, "  gate {}: {}, {}", judged.title, cost.design, span(cost.least, cost.most));
+    for metric in &experiment.metrics {
+        let kind = if metric.cost { "accepted price" } else { "margin" };
+        let _ = writeln!(foreseen.text, "    {} ({}): {kind} {:.1} %", metric.name, metric.from, metric.margin * 100.0);
+    }
+    let limits = [
+        (gate.max_time.map(|most| most.0), "`max_time`"),
+        (stage.window.as_ref().map(|window| Duration::from_secs(u64::from(window.minutes()) * 60)), "its window"),
+    ];
+    for (limit, what) in limits {
+        let Some(limit) = limit.filter(|limit| cost.most > *limit) else { continue };
+        let words = format!("the gate may take {}, and {what} is {}", time(cost.most), time(limit));
+        foreseen.refused.push(refuse(words).help(designs(gate, &experiment, limit)));
+    }
+}
+
+/// Whether a share of the load is said: what is seen of a loss shrinks with it.
+fn dilutes(gate: &Gate) -> bool {
+    gate.benchmarks.iter().any(|bench| bench.share.0 < 1.0)
+}
+
+/// Cheaper designs that fit, in words.
+fn designs(gate: &Gate, experiment: &Experiment, limit: Duration) -> String {
+    let timing = Timing {
+        settle: gate.run.settle.0,
+        ramp: gate.run.ramp.0,
+        measure: gate.run.measure.0,
+        toggle: Duration::from_secs(1),
+        ..Timing::default()
+    };
+    let loads = gate.benchmarks.iter().filter(|bench| bench.tool.driver().loads()).count() as u32;
+    let noise = vec![None; experiment.metrics.len()];
+    let fit: Vec<String> = cheaper(experiment, &timing, loads, &noise)
+        .into_iter()
+        .filter(|design| design.most <= limit)
+        .map(|design| format!("{} ({})", design.design, time(design.most)))
+        .collect();
+    match fit.is_empty() {
+        true => "make the runs shorter, or give it more time".to_owned(),
+        false => format!("cheaper: {}", fit.join("; ")),
+    }
+}
+
+/// Words of a gate that nothing carries out yet: a gate is not begun as if they were.
+fn unbuilt(gate: &Gate) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut say = |written: bool, what: &str| {
+        if written {
+            words.push(format!("nothing carries out {what} of a gate yet, so the play is not begun"));
+        }
+    };
+    say(gate.toggle == Toggle::Guest, "`toggle: guest`");
+    say(gate.scope == Reach::Cluster && gate.rate.is_some(), "`rate:`");
+    say(gate.abort_if.is_some(), "`abort_if:`");
+    say(gate.preflight != Preflight::default(), "`preflight:`");
+    words
+}

@@ -1,0 +1,198 @@
+//! Hosts go forward in turns, and back: what fails on the way is dealt with as the playbook says.
+use super::conduct::Rolling;
+use super::halt::Halt;
+use super::stage::Stage;
+use super::waves::turns;
+use crate::engine::run::{Asked, HostRun, Mark};
+use crate::inventory::HostId;
+use crate::journal::{HostEnd, Journal, JournalError};
+use crate::playbook::rollout::OnError;
+use crate::report::progress::Progress;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What the journal of a run says, before the reason, where all of it is to go back.
+pub const ROLLED_BACK: &str = "all goes back: ";
+
+/// Whom a way back is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whom {
+    /// All that this run changed.
+    Run,
+    /// What the hosts of the last wave changed since it began.
+    Wave,
+}
+
+impl Rolling<'_, '_> {
+    /// What each host has to change in this play.
+    pub async fn asked(&mut self, hosts: &[HostId]) -> HashMap<HostId, Vec<Asked>> {
+        let found: Arc<Mutex<HashMap<HostId, Vec<Asked>>>> = Arc::default();
+        let of = self.of();
+        let into = Arc::clone(&found);
+        self.fleet
+            .each(hosts, move |mut run, end, _| {
+                let into = Arc::clone(&into);
+                async move {
+                    // What cannot be planned is told when it is applied.
+                    if end.is_none()
+                        && let Ok(asked) = run.asks_for(of).await
+                    {
+                        into.lock().unwrap_or_else(PoisonError::into_inner).insert(run.state.id, asked);
+                    }
+                    (run, Ok(end))
+                }
+            })
+            .await;
+        let found = found.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for (host, asked) in &found {
+            if asked.iter().any(|task| task.down) {
+                self.down.insert(*host);
+            }
+        }
+        found
+    }
+
+    /// Hosts that may go at the same time: where nothing is down meanwhile all of them may.
+    pub fn turns(&self, hosts: &[HostId], max_down: usize) -> Vec<Vec<HostId>> {
+        if hosts.iter().any(|host| self.down.contains(host)) {
+            turns(hosts, max_down, |host| self.stage.domain(&self.scene, host))
+        } else {
+            vec![hosts.to_vec()]
+        }
+    }
+
+    /// Takes hosts forward, and makes felt what was changed.
+    pub async fn forward(&mut self, hosts: &[HostId], max_down: usize) -> Result<(), Halt> {
+        self.asked(hosts).await;
+        for turn in self.turns(hosts, max_down) {
+            self.in_window()?;
+            self.apply(&turn).await;
+            self.after(&turn).await?;
+        }
+        Ok(())
+    }
+
+    /// Applies the play on hosts, side by side.
+    pub async fn apply(&mut self, hosts: &[HostId]) {
+        let play = self.stage.play;
+        self.fleet
+            .each(hosts, move |run, end, journal| async move {
+                if end.is_some() || run.has_left() { (run, Ok(end)) } else { applied(run, journal, play).await }
+            })
+            .await;
+    }
+
+    /// What becomes of hosts that have failed.
+    pub async fn after(&mut self, hosts: &[HostId]) -> Result<(), Halt> {
+        if let Some(why) = self.fleet.broken() {
+            return Err(Halt::Held { why: why.to_owned() });
+        }
+        let ended: Vec<(HostId, HostEnd)> =
+            hosts.iter().filter_map(|host| Some((*host, self.fleet.end(*host)?))).collect();
+        let (away, failed): (Vec<_>, Vec<_>) =
+            ended.into_iter().partition(|(_, end)| *end == HostEnd::Unreachable);
+        let all = self.stage.order.waves.iter().map(|wave| wave.hosts.len() as u32).sum();
+        self.unreachable += away.len() as u32;
+        self.failures += failed.len() as u32;
+        let failed: Vec<HostId> = failed.into_iter().map(|(host, _)| host).collect();
+        if !failed.is_empty() {
+            // Nothing of this run stays on a host that failed.
+            self.back(&failed, Whom::Run, "it failed").await;
+        }
+        let rollout = &self.stage.rollout;
+        let too_far = self.unreachable > rollout.max_unreachable.map_or(0, |most| most.of(all));
+        let too_many = self.failures > rollout.max_failures.unwrap_or(0);
+        if !too_far && !too_many {
+            return Ok(());
+        }
+        let names = |hosts: &[HostId]| Stage::names(&self.scene, hosts).join(", ");
+        let away: Vec<HostId> = away.into_iter().map(|(host, _)| host).collect();
+        let why = if too_many {
+            format!("{} failed", names(&failed))
+        } else {
+            format!("{} cannot be reached", names(&away))
+        };
+        match rollout.on_error {
+            OnError::Hold => Err(Halt::Held { why }),
+            OnError::Wave => Err(self.roll_back(Whom::Wave, why).await),
+            OnError::Run => Err(self.roll_back(Whom::Run, why).await),
+        }
+    }
+
+    /// Takes back what this run, or its wave, has changed.
+    pub async fn roll_back(&mut self, whom: Whom, why: String) -> Halt {
+        let hosts = match whom {
+            Whom::Run => self.fleet.hosts(),
+            Whom::Wave => self.wave.clone(),
+        };
+        let what = match whom {
+            Whom::Run => format!("{ROLLED_BACK}{why}"),
+            Whom::Wave => format!("what this wave changed goes back: {why}"),
+        };
+        if let Err(halt) = self.decided(what, "the playbook").await {
+            return halt;
+        }
+        let left = self.back(&hosts, whom, &why).await;
+        Halt::RolledBack { why, left, wave: whom == Whom::Wave }
+    }
+
+    /// Takes hosts back, in turns. Gives what stays, in words.
+    pub async fn back(&mut self, hosts: &[HostId], whom: Whom, why: &str) -> Vec<String> {
+        let marks: Arc<HashMap<HostId, Mark>> = Arc::new(match whom {
+            Whom::Run => HashMap::new(),
+            Whom::Wave => self.marks.iter().map(|(host, mark)| (*host, mark.clone())).collect(),
+        });
+        let changed: Vec<HostId> = hosts
+            .iter()
+            .copied()
+            .filter(|host| {
+                let mark = marks.get(host).cloned().unwrap_or_default();
+                self.fleet.any(*host).is_some_and(|run| run.has_changed(&mark))
+            })
+            .collect();
+        if changed.is_empty() {
+            return Vec::new();
+        }
+        self.tell(Progress::RollsBack { hosts: Stage::names(&self.scene, &changed), why: why.to_owned() });
+        let max_down = self.stage.rollout.max_down.of(changed.len() as u32).max(1) as usize;
+        for turn in self.turns(&changed, max_down) {
+            let marks = Arc::clone(&marks);
+            self.fleet
+                .each(&turn, move |mut run, end, journal| {
+                    let mark = marks.get(&run.state.id).cloned().unwrap_or_default();
+                    async move {
+                        let back = run.roll_back(&journal, &mark).await;
+                        // A host that failed stays told as such, unless not all of it is back.
+                        let back = back.map(|back| match (end, back) {
+                            (Some(end), HostEnd::RolledBack) => Some(end),
+                            (_, back) => Some(back),
+                        });
+                        (run, back)
+                    }
+                })
+                .await;
+        }
+        let half = changed.iter().filter(|host| {
+            matches!(self.fleet.end(**host), Some(HostEnd::FailedHalf | HostEnd::Unreachable | HostEnd::Lost))
+        });
+        let half: Vec<HostId> = half.copied().collect();
+        Stage::names(&self.scene, &half)
+    }
+}
+
+/// One host's play, and what it asks to be restarted.
+pub(super) async fn applied(
+    mut run: HostRun,
+    journal: Journal,
+    play: usize,
+) -> (HostRun, Result<Option<HostEnd>, JournalError>) {
+    let end = match run.put_on(&journal, play).await {
+        Ok(Ok(())) => Ok(None),
+        Ok(Err(end)) => Ok(Some(end)),
+        Err(error) => Err(error),
+    };
+    if !matches!(end, Ok(None)) {
+        run.leave();
+    }
+    (run, end)
+}
