@@ -13,8 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long to wait before it is looked again.
-const PAUSE: Duration = Duration::from_secs(2);
+/// How long to wait before it is looked again: at first, and once it takes long.
+const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
+/// What takes long.
+const LONG: Duration = Duration::from_secs(20);
 
 /// How often it is told what is waited for, where that stays the same.
 const TOLD: Duration = Duration::from_secs(30);
@@ -88,7 +90,8 @@ impl<'g> Clock<'g> {
             let (hosts, before, waited) = (self.hosts.clone(), self.before, self.began.elapsed());
             return Err(Stopped::TimedOut { hosts, before, waited, why, way_out });
         }
-        tokio::time::sleep(PAUSE.min(left)).await;
+        let pause = PAUSES[usize::from(self.began.elapsed() > LONG)];
+        tokio::time::sleep(pause.min(left)).await;
         Ok(())
     }
 }
@@ -163,7 +166,7 @@ impl Guards {
         let mut why = Vec::new();
         for host in hosts {
             // At the end of the time it is asked once more, and may take a moment.
-            why.extend(command::fails(words, host, left.max(PAUSE)).await);
+            why.extend(command::fails(words, host, left.max(PAUSES[0])).await);
         }
         why
     }

@@ -6,7 +6,7 @@ use crate::engine::target::Target;
 use crate::template::Json;
 use modules::ceph::answers::{Crush, OkToStop, json};
 use modules::ceph::{Cluster as Reach, Shell};
-use modules::vocabulary::{Facts, Identity, Read, Row, Stop};
+use modules::vocabulary::{Facts, Identity, Read, Row, Seen, Stop};
 use serde_json::Map;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,13 +27,17 @@ pub(super) struct Cluster {
     pub start: Sight,
     /// Hosts that lead to it, the preferred first.
     ways: Vec<Target>,
-    known: Mutex<BTreeMap<Target, (Identity, Shell)>>,
+    known: Mutex<BTreeMap<Target, (Identity, Shell, Seeing)>>,
 }
+
+/// What was seen of a way, and stays as it is: each call of a cluster's command line costs.
+type Seeing = BTreeMap<Read, Seen>;
 
 /// A way to a cluster that answers.
 pub(super) struct Reached {
     pub way: Way,
     pub shell: Shell,
+    pub seen: Seeing,
 }
 
 /// How the cluster of a host is reached, as its variables say: the hosts, and the rest.
@@ -118,8 +122,8 @@ impl Cluster {
 
     async fn reached_by(&self, ground: &Ground, target: &Target) -> Result<Reached, Stopped> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(target).cloned();
-        if let Some((who, shell)) = known {
-            return Ok(Reached { way: ground.way(target, Some(who)).await?, shell });
+        if let Some((who, shell, seen)) = known {
+            return Ok(Reached { way: ground.way(target, Some(who)).await?, shell, seen });
         }
         let way = ground.way(target, None).await?;
         let asked = |facts: &Facts| {
@@ -127,7 +131,8 @@ impl Cluster {
             let fsid = shell.fsid(facts)?;
             Ok((shell, fsid))
         };
-        let (shell, fsid) = ground.planned(&way, asked).await?;
+        let mut seen = BTreeMap::new();
+        let (shell, fsid) = ground.planned_on(&way, &mut seen, asked).await?;
         if !self.fsid.is_empty() && !fsid.eq_ignore_ascii_case(&self.fsid) {
             return Err(Stopped::Refused {
                 host: target.host.clone(),
@@ -136,8 +141,8 @@ impl Cluster {
             });
         }
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(target.clone(), (way.who.clone(), shell.clone()));
-        Ok(Reached { way, shell })
+        known.insert(target.clone(), (way.who.clone(), shell.clone(), seen.clone()));
+        Ok(Reached { way, shell, seen })
     }
 
     /// The cluster as it stands now.

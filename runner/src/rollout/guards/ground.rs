@@ -116,7 +116,16 @@ impl Ground {
         way: &Way,
         plan: impl Fn(&Facts) -> Result<T, Stop> + Send,
     ) -> Result<T, Stopped> {
-        let mut seen = BTreeMap::new();
+        self.planned_on(way, &mut BTreeMap::new(), plan).await
+    }
+
+    /// The same, where something was seen already.
+    pub(super) async fn planned_on<T>(
+        &self,
+        way: &Way,
+        seen: &mut BTreeMap<Read, Seen>,
+        plan: impl Fn(&Facts) -> Result<T, Stop> + Send,
+    ) -> Result<T, Stopped> {
         for _ in 0..ROUNDS {
             let facts = Facts::new(Arc::new(seen.clone()), way.who.clone());
             match plan(&facts) {

@@ -28,7 +28,7 @@ use std::time::Duration;
 use tokio::sync::{Mutex as Turn, watch};
 
 /// The shortest and the longest lease of `noout`.
-const LEASES: (Duration, Duration) = (Duration::from_secs(60), Duration::from_secs(3600));
+const LEASES: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(3600));
 
 /// How often it is tried again to renew a lease where that failed.
 const AGAIN: Duration = Duration::from_secs(5);

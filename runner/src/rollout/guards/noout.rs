@@ -141,7 +141,8 @@ impl Flags {
             let look = reached.shell.row("ceph-flag", [NOOUT, node]);
             Ok((module.plan(facts)?, reached.shell.text(facts, &look)?.trim().to_owned()))
         };
-        let (change, now) = ground.planned(&reached.way, plan).await?;
+        let mut seen = reached.seen.clone();
+        let (change, now) = ground.planned_on(&reached.way, &mut seen, plan).await?;
         let claim = claim(&cluster.fsid, node);
         let step = match change.steps.into_iter().next() {
             Some(step) => Some(Step { claim, ..step }),
