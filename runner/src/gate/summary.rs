@@ -1,7 +1,7 @@
 //! A verdict as a few lines of text.
 use super::decide::Finding;
 use super::experiment::Experiment;
-use super::verdict::{Judged, Verdict};
+use super::verdict::{Judged, Reason, Verdict};
 use super::words::{Outcome, Toggle};
 use std::fmt::Write;
 
@@ -24,7 +24,7 @@ pub fn summary(experiment: &Experiment, verdict: &Verdict) -> String {
         verdict.runs
     );
     let _ = writeln!(text, "  {}", verdict.reason.text());
-    table(&mut text, &verdict.metrics);
+    table(&mut text, experiment, verdict);
     details(&mut text, verdict);
     text
 }
@@ -80,10 +80,14 @@ fn gains(metric: &Judged) -> bool {
     metric.change.is_some_and(|change| good(change.from) && good(change.to))
 }
 
-fn table(text: &mut String, metrics: &[Judged]) {
+fn table(text: &mut String, experiment: &Experiment, verdict: &Verdict) {
     let head = ["metric", "A median", "B median", "change [repeated interval]", "margin", "verdict"];
     let mut rows: Vec<[String; 6]> = vec![head.map(Into::into)];
-    rows.extend(metrics.iter().map(row));
+    let from = |name: &str| experiment.metrics.iter().find(|metric| metric.name == name);
+    let apart = |name: &str| matches!(&verdict.reason, Reason::Catastrophe { metric, .. } if metric == name);
+    rows.extend(verdict.metrics.iter().map(|metric| {
+        row(metric, from(&metric.name).map_or("", |metric| &metric.from), apart(&metric.name))
+    }));
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..head.len()).map(width).collect();
     for row in &rows {
@@ -93,17 +97,22 @@ fn table(text: &mut String, metrics: &[Judged]) {
     }
 }
 
-fn row(metric: &Judged) -> [String; 6] {
+fn row(metric: &Judged, from: &str, apart: bool) -> [String; 6] {
     let percent = |value: f64| format!("{:+.1}", value * 100.0);
-    let change = metric.change.map_or_else(
-        || "-".into(),
-        |change| format!("{} % [{}, {}]", percent(change.middle), percent(change.from), percent(change.to)),
-    );
+    let change = match (metric.change, metric.a, metric.b) {
+        (Some(change), ..) => {
+            format!("{} % [{}, {}]", percent(change.middle), percent(change.from), percent(change.to))
+        }
+        // Before the first look there is no interval that could be trusted.
+        (None, Some(a), Some(b)) if apart && a > 0.0 => format!("{} % of the medians", percent(b / a - 1.0)),
+        _ => "-".into(),
+    };
     let mut verdict: String = match metric.finding {
         Finding::Pass if metric.cost => "pass, at its price".into(),
         Finding::Pass if metric.measurable => "pass, measurable cost".into(),
         Finding::Pass => "pass".into(),
         Finding::Regress => "REGRESS".into(),
+        Finding::Open if apart => "REGRESS: far apart".into(),
         Finding::Open => "open".into(),
         Finding::Lacking => "cannot be judged".into(),
     };
@@ -113,12 +122,31 @@ fn row(metric: &Judged) -> [String; 6] {
     }
     [
         metric.name.clone(),
-        metric.a.map_or_else(|| "-".into(), amount),
-        metric.b.map_or_else(|| "-".into(), amount),
+        metric.a.map_or_else(|| "-".into(), |figure| shown(from, figure)),
+        metric.b.map_or_else(|| "-".into(), |figure| shown(from, figure)),
         change,
         format!("{} %", percent(metric.margin)),
         verdict,
     ]
+}
+
+/// A figure with its unit, as far as its path tells that: rates of bits and bytes, and times in nanoseconds.
+pub fn shown(from: &str, figure: f64) -> String {
+    let scaled = |steps: &[(f64, &str)]| {
+        let step = steps.iter().find(|(size, _)| figure.abs() >= *size).or(steps.last());
+        step.map_or_else(|| amount(figure), |(size, unit)| format!("{:.2} {unit}", figure / size))
+    };
+    let parts: Vec<&str> = from.split('.').collect();
+    let has = |end: &str| parts.iter().any(|part| part.ends_with(end));
+    if has("bits_per_second") {
+        scaled(&[(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")])
+    } else if has("bw_bytes") || has("bytes_per_second") {
+        scaled(&[(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")])
+    } else if has("_ns") {
+        scaled(&[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")])
+    } else {
+        amount(figure)
+    }
 }
 
 /// A figure with as many digits as a person compares.
@@ -146,7 +174,7 @@ pub fn amount(figure: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::amount;
+    use super::{amount, shown};
 
     #[test]
     fn figures_are_grouped_and_cut() {
@@ -155,5 +183,14 @@ mod tests {
         assert_eq!(amount(0.030013), "0.0300");
         assert_eq!(amount(-1234.6), "-1 235");
         assert_eq!(amount(0.0), "0");
+    }
+
+    #[test]
+    fn paths_tell_units() {
+        assert_eq!(shown("net.sum_received.bits_per_second", 11_987_168_751.0), "11.99 Gbit/s");
+        assert_eq!(shown("osd.bw_bytes", 5_400_000.0), "5.40 MB/s");
+        assert_eq!(shown("rbd.read.clat_ns.p99", 3_980_000.0), "3.98 ms");
+        assert_eq!(shown("rbd.read.iops", 41_200.0), "41 200");
+        assert_eq!(shown("x.lat_ns", 0.5), "0.50 ns");
     }
 }

@@ -1,93 +1,175 @@
-//! Benchmarks on hosts.
-use crate::bench::{Benchmark, Span};
+//! Benchmarks on hosts: their calls and servers as processes of the hosts, each ended with its time or with us, and
+//! what they printed as the figures of one run.
+mod combine;
+mod host;
+mod script;
+
+use crate::bench::{Benchmark, Call, Output, Span};
 use crate::engine::links::Links;
 use crate::engine::target::Target;
 use crate::engine::walk::Scene;
 use crate::gate::steady::SteadyRule;
 use crate::gate::{Fault, Figure};
+use host::Host;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-/// One benchmark, and whom it runs on.
+/// One benchmark, and whom it runs on. Already evaluated for one changed host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Load {
-    /// id
+    /// Its name in the paths of figures.
     pub id: String,
-    /// tool
+    /// What is run.
     pub tool: Benchmark,
-    /// on
+    /// The hosts that load.
     pub on: Vec<Target>,
-    /// peer
+    /// The other end, where a server is started.
     pub peer: Option<Target>,
 }
 
-/// Ground.
+/// The way to the hosts.
+#[derive(Clone, Copy)]
 pub struct Ground<'a> {
-    /// scene
+    /// What all hosts of the run share.
     pub scene: &'a Scene,
-    /// links
+    /// The connections.
     pub links: &'a Links,
 }
 
-/// raw
-#[derive(Clone, Debug)]
-pub struct Raw {
-    /// load
-    pub load: String,
-    /// host
-    pub host: String,
-    /// out
-    pub stdout: String,
+/// What makes a run count.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// How long the load is.
+    pub span: Span,
+    /// How steady it must be; none where every run counts.
+    pub steady: Option<SteadyRule>,
+    /// The largest share of processor time that a hypervisor may keep on a loader.
+    pub steal_max: f64,
 }
 
-/// Measured.
-#[derive(Clone, Debug)]
+/// What a tool printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Raw {
+    /// The benchmark's name.
+    pub load: String,
+    /// The host that loaded.
+    pub host: String,
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// Its output.
+    pub output: Output,
+}
+
+/// What one run of all benchmarks gave.
+#[derive(Clone, Debug, Default)]
 pub struct Measured {
-    /// figures
+    /// Figures by the benchmark's name and their path.
     pub figures: BTreeMap<String, Figure>,
-    /// versions
+    /// The versions of the tools.
     pub versions: BTreeMap<String, String>,
-    /// flags
+    /// Things to know when reading the figures: `stalls`, `loose`, `short`.
     pub flags: Vec<String>,
-    /// within
+    /// The share of the variance between runs that comes from within them, where it is known.
     pub within: Option<f64>,
-    /// raw
+    /// What a reader should see beside the figures.
+    pub seen: BTreeMap<String, String>,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+    /// What the tools printed.
     pub raw: Vec<Raw>,
 }
 
-/// measure
+/// Runs all benchmarks once: those that load one after another, each on all of its hosts at once; those that only look
+/// one second before the last load is over.
 ///
 /// # Errors
-/// Fault
-pub async fn measure(
-    ground: &Ground<'_>,
-    loads: &[Load],
-    span: Span,
-    _steady: Option<SteadyRule>,
-) -> Result<Measured, Fault> {
-    use crate::engine::carrier::Carrier;
-    let mut m = Measured { figures: BTreeMap::new(), versions: BTreeMap::new(), flags: vec![], within: None, raw: vec![] };
-    let tool = |what: String| Fault::Tool { what };
-    for load in loads {
-        let driver = load.tool.driver();
-        let mut outs = Vec::new();
-        for call in driver.calls(span) {
-            let q = |w: &[String]| w.iter().map(|w| crate::transport::shell::word::quote(w)).collect::<Vec<_>>().join(" ");
-            let mut server = None;
-            if let (Some(s), Some(peer)) = (&call.server, &load.peer) {
-                let Carrier::Shell { connection, who, .. } = ground.links.carrier(ground.scene, peer).await.map_err(|e| tool(e.diagnostic("x").message))? else { continue };
-                let prog = q(&s.argv);
-                server = Some(tokio::spawn(async move { let _ = connection.link().run(&who, &prog, vec![], 1 << 20).await; }));
-                tokio::time::sleep(std::time::Duration::from_millis(400)).await;
-            }
-            let Carrier::Shell { connection, who, .. } = ground.links.carrier(ground.scene, &load.on[0]).await.map_err(|e| tool(e.diagnostic("x").message))? else { continue };
-            let out = connection.link().run(&who, &q(&call.argv), vec![], 1 << 24).await.map_err(|e| tool(e.to_string()))?;
-            if let Some(s) = server { s.abort(); }
-            outs.push(crate::bench::Output { status: out.exit.status, stdout: out.stdout.text(), stderr: out.stderr.text() });
+/// Why the run does not count.
+pub async fn measure(ground: Ground<'_>, loads: &[Load], terms: Terms) -> Result<Measured, Fault> {
+    let (loading, looking): (Vec<&Load>, Vec<&Load>) = loads.iter().partition(|load| load.tool.driver().loads());
+    let mut measured = Measured::default();
+    let Some((last, first)) = loading.split_last() else {
+        for load in looking {
+            one(ground, load, terms, &mut measured).await?;
         }
-        for o in &outs { m.raw.push(Raw { load: load.id.clone(), host: load.on[0].host.clone(), stdout: o.stdout.clone() }); }
-        let r = driver.read(span, &outs)?;
-        for (k, v) in r.figures { m.figures.insert(format!("{}.{k}", load.id), v.figure); }
-        m.versions.extend(r.versions);
+        return Ok(measured);
+    };
+    for load in first {
+        one(ground, load, terms, &mut measured).await?;
     }
-    Ok(m)
+    let before_its_end = terms.span.ramp + terms.span.measure.saturating_sub(Duration::from_secs(1));
+    let mut beside = Measured::default();
+    let watched = async {
+        if !looking.is_empty() {
+            tokio::time::sleep(before_its_end).await;
+        }
+        for load in looking {
+            one(ground, load, terms, &mut beside).await?;
+        }
+        Ok::<(), Fault>(())
+    };
+    let (loaded, watched) = tokio::join!(one(ground, last, terms, &mut measured), watched);
+    loaded?;
+    watched?;
+    combine::merge(&mut measured, beside);
+    Ok(measured)
+}
+
+/// One benchmark on all of its hosts.
+async fn one(ground: Ground<'_>, load: &Load, terms: Terms, into: &mut Measured) -> Result<(), Fault> {
+    let calls = load.tool.driver().calls(terms.span);
+    let mut hosts = Vec::new();
+    for target in &load.on {
+        hosts.push(Host::reach(ground, target).await?);
+    }
+    let loads = load.tool.driver().loads();
+    let mut before = Vec::new();
+    for host in hosts.iter().filter(|_| loads) {
+        before.push(host.times().await?);
+    }
+    let servers = servers(ground, load, &calls).await?;
+    let mut running = Vec::new();
+    for host in &hosts {
+        let of_host: Vec<_> = calls.iter().map(|call| host.run(call)).collect();
+        running.push(of_host);
+    }
+    let mut readings = Vec::new();
+    for (host, of_host) in hosts.iter().zip(running) {
+        let mut outputs = Vec::new();
+        for (call, task) in calls.iter().zip(of_host) {
+            let output = task.await.map_err(|why| Fault::Unfit { what: format!("it broke off: {why}") })??;
+            into.raw.push(Raw {
+                load: load.id.clone(),
+                host: host.name().to_owned(),
+                argv: call.argv.clone(),
+                output: output.clone(),
+            });
+            outputs.push(output);
+        }
+        readings.push(load.tool.driver().read(terms.span, &outputs)?);
+    }
+    for server in servers {
+        server.let_go().await;
+    }
+    for (host, before) in hosts.iter().zip(before) {
+        host.undisturbed(before, terms.steal_max).await?;
+    }
+    combine::take(&load.id, readings, terms.steady, into)
+}
+
+/// The servers that the calls talk to: each answers once this is over.
+async fn servers(ground: Ground<'_>, load: &Load, calls: &[Call]) -> Result<Vec<host::Serving>, Fault> {
+    let mut serving = Vec::new();
+    for call in calls {
+        let Some(server) = &call.server else { continue };
+        let Some(peer) = &load.peer else {
+            let what = format!("benchmark {} talks to a server: `peer:` names the host it is started on", load.id);
+            return Err(Fault::Unfit { what });
+        };
+        if load.on.len() > 1 {
+            let what = format!("benchmark {} has one server, and {} hosts load it: name one", load.id, load.on.len());
+            return Err(Fault::Unfit { what });
+        }
+        serving.push(Host::reach(ground, peer).await?.serve(server, call.limit).await?);
+    }
+    Ok(serving)
 }

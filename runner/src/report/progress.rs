@@ -1,6 +1,5 @@
 //! How a rollout and its gates come on, as plain data, and in lines.
 use super::paint::Paint;
-use crate::gate::summary::amount;
 use crate::gate::{Arm, Outcome};
 use std::time::Duration;
 
@@ -45,8 +44,8 @@ pub enum Progress {
         run: u32,
         /// The arm.
         arm: Arm,
-        /// The figures that are judged, by the metric's name.
-        figures: Vec<(String, f64)>,
+        /// The figures that are judged, by the metric's name, with their units.
+        figures: Vec<(String, String)>,
         /// Why it does not count, if it does not.
         fault: Option<String>,
     },
@@ -92,7 +91,7 @@ impl Progress {
                     Some(fault) => format!("{} {fault}", paint.bad("does not count:")),
                     None => figures
                         .iter()
-                        .map(|(name, figure)| format!("{name} {}", amount(*figure)))
+                        .map(|(name, figure)| format!("{name} {figure}"))
                         .collect::<Vec<_>>()
                         .join(", "),
                 };

@@ -217,6 +217,7 @@ fn unbuilt(gate: &Gate) -> Vec<String> {
     say(gate.toggle == Toggle::Guest, "`toggle: guest`");
     say(gate.scope == Reach::Cluster && gate.rate.is_some(), "`rate:`");
     say(gate.abort_if.is_some(), "`abort_if:`");
-    say(gate.preflight != Preflight::default(), "`preflight:`");
+    let steal = Preflight { steal_max: gate.preflight.steal_max, ..Preflight::default() };
+    say(gate.preflight != steal, "`preflight:`, but for `steal_max`,");
     words
 }

@@ -161,7 +161,11 @@ impl Rolling<'_, '_> {
                 .each(&turn, move |mut run, end, journal| {
                     let mark = marks.get(&run.state.id).cloned().unwrap_or_default();
                     async move {
-                        let back = run.roll_back(&journal, &mark).await;
+                        let mut back = run.roll_back(&journal, &mark).await;
+                        if matches!(back, Ok(HostEnd::RolledBack)) {
+                            // What was felt after a boot is felt until the next one.
+                            back = run.boot_back(&journal).await.map(|booted| booted.err().unwrap_or(HostEnd::RolledBack));
+                        }
                         // A host that failed stays told as such, unless not all of it is back.
                         let back = back.map(|back| match (end, back) {
                             (Some(end), HostEnd::RolledBack) => Some(end),

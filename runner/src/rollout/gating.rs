@@ -4,7 +4,7 @@ use super::conduct::Rolling;
 use super::forward::{Whom, applied};
 use super::halt::Halt;
 use super::stage::Stage;
-use crate::engine::run::Asked;
+use crate::engine::run::{Arms, Asked};
 use crate::gate::effort::{Timing, effort};
 use crate::gate::summary::summary;
 use crate::gate::{Arm, Experiment, Judgement, Live, Outcome, Toggle, Verdict, Wanted, judge};
@@ -209,7 +209,15 @@ impl Rolling<'_, '_> {
         }
         for (host, arm) in arms {
             let mark = self.since.get(host).cloned().unwrap_or_default();
-            let states = self.fleet.part(*host).map(|run| run.arms(&mark)).unwrap_or_default();
+            let states = match self.fleet.part(*host) {
+                Some(run) if *arm == Arm::B => {
+                    let mut states = run.arms(&mark);
+                    // Where it cannot be looked at now, no run counts: that is told then.
+                    let _ = run.settle(&mut states).await;
+                    states
+                }
+                _ => Arms::default(),
+            };
             if let Some(subject) = bed.subject_mut(*host).filter(|subject| subject.changed) {
                 subject.on = Some(*arm);
                 if *arm == Arm::B {

@@ -6,9 +6,10 @@ use crate::bench::Span;
 use crate::engine::run::HostError;
 use crate::gate::record::{Raw, Record};
 use crate::gate::steady::SteadyRule;
+use crate::gate::summary::shown;
 use crate::gate::{Arm, Fault, Figure, Live, Run, RunEnd, Toggle, Wanted};
-use crate::load::{Ground, Load, Measured, measure};
-use crate::playbook::rollout::{RunTimes, Steady};
+use crate::load::{Ground, Load, Measured, Terms, measure};
+use crate::playbook::rollout::{Gate, RunTimes, Steady};
 use crate::report::progress::Progress;
 use modules::vocabulary::Digest;
 use std::collections::BTreeSet;
@@ -28,7 +29,7 @@ impl Rolling<'_, '_> {
         for (subject, one) in subjects.iter().zip(wanted) {
             before.push(self.live(subject, one.arm).await);
         }
-        let taken = self.loaded(&subjects, bed.gate.run).await;
+        let taken = self.loaded(&subjects, terms(&bed.gate)).await;
         for (((subject, one), before), taken) in subjects.iter().zip(wanted).zip(before).zip(taken) {
             let after = self.live(subject, one.arm).await;
             let run = self.run(bed, subject, one, worse(before, after), &taken).await;
@@ -45,7 +46,7 @@ impl Rolling<'_, '_> {
     }
 
     /// Loads that share a host go one after another, all others at once. Equal loads are measured once.
-    async fn loaded(&self, subjects: &[Subject], times: RunTimes) -> Vec<Taken> {
+    async fn loaded(&self, subjects: &[Subject], terms: Terms) -> Vec<Taken> {
         let mut taken: Vec<Option<Taken>> = vec![None; subjects.len()];
         let mut left: Vec<usize> = (0..subjects.len()).collect();
         while !left.is_empty() {
@@ -65,7 +66,7 @@ impl Rolling<'_, '_> {
                 }
                 busy.extend(hosts);
                 left.retain(|other| *other != at);
-                now.push((at, self.started(loads.clone(), times)));
+                now.push((at, self.started(loads.clone(), terms)));
             }
             for (at, task) in now {
                 let lost = |why: tokio::task::JoinError| Err(Fault::Unfit { what: format!("measuring broke off: {why}") });
@@ -76,12 +77,10 @@ impl Rolling<'_, '_> {
         taken.into_iter().map(|taken| taken.unwrap_or_else(lost)).collect()
     }
 
-    fn started(&self, loads: Vec<Load>, times: RunTimes) -> tokio::task::JoinHandle<Taken> {
+    fn started(&self, loads: Vec<Load>, terms: Terms) -> tokio::task::JoinHandle<Taken> {
         let (scene, links) = (Arc::clone(&self.scene), Arc::clone(&self.links));
         tokio::spawn(async move {
-            let ground = Ground { scene: &scene, links: &links };
-            let span = Span { ramp: times.ramp.0, measure: times.measure.0 };
-            measure(&ground, &loads, span, steady(times.steady)).await.map(Arc::new)
+            measure(Ground { scene: &scene, links: &links }, &loads, terms).await.map(Arc::new)
         })
     }
 
@@ -142,7 +141,9 @@ impl Rolling<'_, '_> {
                     _ => None,
                 };
                 let judged = bed.experiment.metrics.iter();
-                let told = judged.filter_map(|metric| Some((metric.name.clone(), number(&metric.from)?)));
+                let told = judged.filter_map(|metric| {
+                    Some((metric.name.clone(), shown(&metric.from, number(&metric.from)?)))
+                });
                 (told.collect(), None)
             }
         };
@@ -175,8 +176,8 @@ impl Rolling<'_, '_> {
             let name = format!("{}/run{}-{}-{}.out", bed.experiment.id, run + 1, raw.load, raw.host);
             let path = self.folder().join(&name);
             let folder = path.parent().map(std::fs::create_dir_all);
-            if matches!(folder, Some(Ok(()))) && std::fs::write(&path, &raw.stdout).is_ok() {
-                let sha256 = Digest::of(raw.stdout.as_bytes()).to_string();
+            if matches!(folder, Some(Ok(()))) && std::fs::write(&path, &raw.output.stdout).is_ok() {
+                let sha256 = Digest::of(raw.output.stdout.as_bytes()).to_string();
                 kept.push(Raw { run, path: name, sha256 });
             }
         }
@@ -186,7 +187,7 @@ impl Rolling<'_, '_> {
     /// After a rollback: one more round of the benchmarks, beside what they said without the change.
     pub async fn once_more(&mut self, bed: &Bed) {
         let subjects: Vec<Subject> = bed.subjects.iter().filter(|subject| subject.changed).cloned().collect();
-        let taken = self.loaded(&subjects, bed.gate.run).await;
+        let taken = self.loaded(&subjects, terms(&bed.gate)).await;
         for (subject, taken) in subjects.iter().zip(taken) {
             let words = match taken {
                 Ok(measured) => bed
@@ -196,8 +197,8 @@ impl Rolling<'_, '_> {
                     .filter_map(|metric| {
                         let Some(Figure::Number(now)) = measured.figures.get(&metric.from).cloned() else { return None };
                         let before = without(bed, &subject.name, &metric.from);
-                        let amount = crate::gate::summary::amount;
-                        Some(format!("{} {}, {} without the change", metric.name, amount(now), amount(before?)))
+                        let [now, before] = [now, before?].map(|figure| shown(&metric.from, figure));
+                        Some(format!("{} {now}, {before} without the change", metric.name))
                     })
                     .collect::<Vec<_>>()
                     .join("; "),
@@ -233,6 +234,16 @@ fn worse(before: Live, after: Live) -> Live {
 fn hosts(loads: &[Load]) -> BTreeSet<String> {
     let all = loads.iter().flat_map(|load| load.on.iter().chain(&load.peer));
     all.map(|target| target.host.clone()).collect()
+}
+
+/// What makes a run of a gate count.
+fn terms(gate: &Gate) -> Terms {
+    let RunTimes { ramp, measure, steady, .. } = gate.run;
+    Terms {
+        span: Span { ramp: ramp.0, measure: measure.0 },
+        steady: self::steady(steady),
+        steal_max: gate.preflight.steal_max.0,
+    }
 }
 
 fn steady(written: Steady) -> Option<SteadyRule> {

@@ -15,6 +15,7 @@ pub mod rpc;
 mod secret;
 pub mod shell;
 mod ssh;
+mod tether;
 pub mod ssh_config;
 mod wire;
 
@@ -23,4 +24,5 @@ pub use counters::{Counters, Tally};
 pub use error::{LinkError, LinkErrorKind};
 pub use identity::{Become, BecomeMethod, Identity};
 pub use secret::{NoSecrets, Secret, SecretRequest, Secrets};
+pub(crate) use tether::Tethered;
 pub use shell::{Answer, Captured, Script, Section, Shell, Stream};

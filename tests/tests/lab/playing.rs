@@ -13,13 +13,13 @@ const SNAPSHOT: &str = "cd / && find etc boot usr/local var/lib/misc -xdev \\( -
     find etc boot usr/local -xdev -type f -exec sha256sum {} + 2>/dev/null | sort -k2; \
     cat /proc/sys/vm/nr_hugepages /sys/class/net/eth0/queues/*/?ps_cpus 2>/dev/null";
 
-struct Stage {
-    lab: Lab,
-    bed: Bed,
+pub struct Stage {
+    pub lab: Lab,
+    pub bed: Bed,
     project: PathBuf,
 }
 
-fn stage(tier: Tier) -> Stage {
+pub fn stage(tier: Tier) -> Stage {
     let bed = Bed::new();
     let spec = LabSpec { tier, ..LabSpec::new("lab", &HOSTS, bed.root.clone(), tunerun().to_owned()) };
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned();
@@ -27,7 +27,7 @@ fn stage(tier: Tier) -> Stage {
 }
 
 impl Stage {
-    fn tunerun(&self, words: &[&str]) -> Output {
+    pub fn tunerun(&self, words: &[&str]) -> Output {
         self.command(words).output().unwrap()
     }
 
@@ -48,11 +48,11 @@ impl Stage {
         out.into_owned()
     }
 
-    fn snapshots(&self) -> Vec<String> {
+    pub fn snapshots(&self) -> Vec<String> {
         HOSTS.iter().map(|host| said(&self.lab, host, SNAPSHOT)).collect()
     }
 
-    fn run_of(&self, at: usize) -> String {
+    pub fn run_of(&self, at: usize) -> String {
         let runs = self.fine(&["runs"]);
         runs.lines().nth(at).unwrap().split_whitespace().next().unwrap().to_owned()
     }

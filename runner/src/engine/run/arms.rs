@@ -191,7 +191,11 @@ impl HostRun {
                 all.truncate(mark.batches.get(&target).copied().unwrap_or(0));
             }
         }
-        // What was felt only after a boot is felt until the next one; what was never felt is not owed any more.
+        // What a boot has made felt is felt until the next one.
+        if std::mem::take(&mut self.booted) {
+            self.owed.insert(Activation::Reboot);
+        }
+        // What was never felt is not owed any more.
         if before.contains(&Activation::Reboot) && !mark.owed.contains(&Activation::Reboot) {
             self.owed.remove(&Activation::Reboot);
         }
@@ -203,25 +207,49 @@ impl HostRun {
         self.state.ran.retain(|key, _| !keys.contains(key));
     }
 
+    /// Looks at the states of a change that was just made and proven: what is there now is what it left, also where
+    /// a boot has moved it on since.
+    ///
+    /// # Errors
+    /// [`HostError`].
+    pub async fn settle(&mut self, arms: &mut Arms) -> Result<(), HostError> {
+        let now = self.look_at(arms).await?;
+        for state in &mut arms.states {
+            let look = state.step.look.clone();
+            if let Some(seen) = look.and_then(|look| now.get(&(state.target.clone(), look)))
+                && !state.step.after.holds(seen)
+            {
+                state.left = Some(seen.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// What is there now of each state.
+    async fn look_at(&mut self, arms: &Arms) -> Result<BTreeMap<(Target, Read), Seen>, HostError> {
+        let mut by_target: BTreeMap<&Target, Vec<Read>> = BTreeMap::new();
+        for state in &arms.states {
+            by_target.entry(&state.target).or_default().extend(state.step.look.clone());
+        }
+        let mut now = BTreeMap::new();
+        for (target, reads) in by_target {
+            let carrier = self.links.carrier(&self.scene, target).await.map_err(HostError::Unreachable)?;
+            let seen = carrier.look(&reads).await.map_err(HostError::Carrier)?;
+            now.extend(seen.into_iter().map(|(read, seen)| ((target.clone(), read), seen)));
+        }
+        Ok(now)
+    }
+
     /// Which arm is live, by looking at each state.
     ///
     /// # Errors
     /// [`HostError`].
     pub async fn live(&mut self, arms: &Arms, arm: Arm) -> Result<Live, HostError> {
-        let mut by_target: BTreeMap<&Target, Vec<Read>> = BTreeMap::new();
-        for state in &arms.states {
-            by_target.entry(&state.target).or_default().extend(state.step.look.clone());
-        }
-        let mut now: BTreeMap<(&Target, Read), Seen> = BTreeMap::new();
-        for (target, reads) in by_target {
-            let carrier = self.links.carrier(&self.scene, target).await.map_err(HostError::Unreachable)?;
-            let seen = carrier.look(&reads).await.map_err(HostError::Carrier)?;
-            now.extend(seen.into_iter().map(|(read, seen)| ((target, read), seen)));
-        }
+        let now = self.look_at(arms).await?;
         let mut proofs = Vec::new();
         for state in &arms.states {
             let Some(look) = &state.step.look else { continue };
-            let Some(seen) = now.get(&(&state.target, look.clone())) else { return Ok(Live::Unknown) };
+            let Some(seen) = now.get(&(state.target.clone(), look.clone())) else { return Ok(Live::Unknown) };
             if !state.is(arm, seen) {
                 let expected = match arm {
                     Arm::A => crate::engine::undo::shown(&state.step.before),

@@ -153,6 +153,8 @@ pub struct HostRun {
     told: HashSet<String>,
     past: HashMap<Target, Vec<Past>>,
     owed: BTreeSet<Activation>,
+    /// Whether a boot for its own sake has made something felt.
+    booted: bool,
     /// What is written and not felt, as the last whole walk has told.
     not_live: Vec<String>,
     recorded: HashSet<String>,
@@ -187,6 +189,7 @@ impl HostRun {
             told: HashSet::new(),
             past: HashMap::new(),
             owed: BTreeSet::new(),
+            booted: false,
             not_live: Vec::new(),
             recorded: HashSet::new(),
             greeted: false,

@@ -71,6 +71,19 @@ impl HostRun {
         }
     }
 
+    /// Boots the host where its way back calls for that.
+    ///
+    /// # Errors
+    /// [`JournalError`].
+    pub async fn boot_back(&mut self, journal: &Journal) -> Result<Result<(), HostEnd>, JournalError> {
+        if !self.owed.contains(&Activation::Reboot) {
+            return Ok(Ok(()));
+        }
+        let booted = self.boot_now(journal).await;
+        self.booted = false;
+        booted
+    }
+
     /// Boots the host and waits for it. Gives how its part ended where it did not come back.
     ///
     /// # Errors
@@ -110,7 +123,7 @@ impl HostRun {
         if let Verdict::Failed(words) = verdict {
             return Err(wrong(words));
         }
-        self.owed.remove(&Activation::Reboot);
+        self.booted |= self.owed.remove(&Activation::Reboot);
         let record =
             Record::Activated { host: target.host.clone(), activation: Activation::Reboot, output: None };
         journal.note(record).map_err(HostError::Journal)

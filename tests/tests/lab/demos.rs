@@ -1,0 +1,69 @@
+//! The demonstrations of the gate over a real stream between two hosts: what harms goes back, what helps stays.
+//!
+//! Asserted are verdicts, what is read back, and on which side of the margin the interval lies; never how fast a stream is.
+use super::bed::said;
+use super::playing::{Stage, stage};
+use std::fs;
+use std::process::Command;
+use tunerun::gate::{Outcome, Record};
+use tunerun::lab::Tier;
+
+fn can() -> bool {
+    let there = Command::new("iperf3").arg("--version").output().is_ok_and(|output| output.status.success());
+    if !there {
+        assert!(std::env::var_os("CI").is_none(), "iperf3 is not installed");
+        eprintln!("SKIPPED: iperf3 is not installed");
+    }
+    there && super::bed::can(Tier::Plain)
+}
+
+/// TSO and GSO of a host's card.
+fn offload(stage: &Stage, host: &str) -> String {
+    let asked = "ethtool -k eth0 | sed -n 's/^tcp-segmentation-offload: //p; s/^generic-segmentation-offload: //p'";
+    said(&stage.lab, host, asked).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What the one gate of a run was and found.
+fn gate(stage: &Stage, run: &str, name: &str) -> Record {
+    let path = stage.bed.root.join("runs").join(run).join("gates").join(name);
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+#[test]
+fn a_regression_goes_back_and_an_improvement_stays() {
+    if !can() {
+        return;
+    }
+    let stage = stage(Tier::Plain);
+    let before = stage.snapshots();
+    assert_eq!(offload(&stage, "osd1"), "on on");
+
+    let output = stage.tunerun(&["play", "playbooks/demo-regression.yaml", "-i", "lab", "--yes"]);
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(7), "{out}\n{err}");
+    assert!(err.contains("REGRESS after 3 pairs (6 runs)"), "{err}");
+    assert!(out.trim_end().lines().last().unwrap().starts_with("rolled back: "), "{out}");
+    assert_eq!(offload(&stage, "osd1"), "on on");
+    let run = stage.run_of(0);
+    let record = gate(&stage, &run, "play1-wave0.json");
+    let verdict = record.replay().unwrap();
+    assert_eq!((verdict.outcome, record.runs.len()), (Outcome::Regress, 6));
+    // Nobody else was touched: neither in the journal nor on the hosts.
+    let journal = fs::read_to_string(stage.bed.root.join("runs").join(&run).join("journal.jsonl")).unwrap();
+    for line in journal.lines().filter(|line| line.contains("\"record\":\"prepared\"")) {
+        assert!(line.contains("\"host\":\"osd1\""), "{line}");
+    }
+    assert_eq!(stage.snapshots(), before);
+    for host in ["osd1", "osd2", "client1", "hv1"] {
+        assert_eq!(said(&stage.lab, host, "pgrep -x iperf3 || echo none").trim(), "none", "{host}");
+    }
+
+    let output = stage.tunerun(&["play", "playbooks/demo-improvement.yaml", "-i", "lab", "--yes"]);
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{out}\n{err}");
+    assert_eq!((offload(&stage, "osd1").as_str(), offload(&stage, "osd2").as_str()), ("on on", "off off"));
+    let verdict = gate(&stage, &stage.run_of(1), "play2-wave0.json").replay().unwrap();
+    assert_eq!(verdict.outcome, Outcome::Pass);
+    let change = verdict.metrics[0].change.unwrap();
+    assert!(change.from > 0.0, "{change:?}");
+}
