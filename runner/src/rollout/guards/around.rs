@@ -229,10 +229,7 @@ impl Guards {
             return Ok(Err(why));
         }
         for (cluster, way, about) in &reached {
-            // Other controllers that come by this host wait or are refused from here on.
-            let us = (journal.run(), journal.holder());
-            let hold = way.way.carrier.hold(us, &way.way.who, &[]).await;
-            hold.map_err(|error| Stopped::Broken { host: way.way.target.host.clone(), error })?;
+            self.hold(journal, way, &avoid).await?;
             let set = self.keep_in(journal, (cluster, way), &held, names).await;
             let asked = match set {
                 Ok(notes) => {
@@ -252,6 +249,23 @@ impl Guards {
         }
         locked(&self.0.down).extend(names.iter().cloned());
         Ok(Ok(held))
+    }
+
+    /// Takes the lock of the host that leads to a cluster: other controllers that come by it wait from here on. Not where
+    /// that host is on its way down itself: the lock would disarm what may have to take a batch back there.
+    async fn hold(
+        &self,
+        journal: &Journal,
+        reached: &Reached,
+        going_down: &BTreeSet<String>,
+    ) -> Result<(), Stopped> {
+        let host = &reached.way.target.host;
+        if going_down.contains(host) {
+            return Ok(());
+        }
+        let us = (journal.run(), journal.holder());
+        let held = reached.way.carrier.hold(us, &reached.way.who, &[]).await;
+        held.map(drop).map_err(|error| Stopped::Broken { host: host.clone(), error })
     }
 
     /// How a cluster stands, and whether hosts may go down.

@@ -6,10 +6,13 @@ use crate::engine::target::Target;
 use crate::template::Json;
 use modules::ceph::answers::{Crush, OkToStop, json};
 use modules::ceph::{Cluster as Reach, Shell};
-use modules::vocabulary::{Facts, Identity, Read, Row, Seen, Stop};
+use modules::vocabulary::{Facts, Identity, Output, Read, Row, Seen, Stop};
 use serde_json::Map;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// The status of a no.
+const EBUSY: i32 = 16;
 
 /// The group of hosts by which a cluster is reached where nothing is said.
 const MONS: &str = "mons";
@@ -108,6 +111,8 @@ impl Cluster {
         for target in first.into_iter().chain(last) {
             match self.reached_by(ground, target).await {
                 Ok(reached) => return Ok(reached),
+                // Who once led there may be led astray for a moment: mons elect, a host boots.
+                Err(stopped) if self.start.osds.epoch > 0 => trouble = trouble.or(Some(passing(stopped))),
                 Err(stopped) if stopped.may_pass() => trouble = trouble.or(Some(stopped)),
                 Err(stopped) => return Err(stopped),
             }
@@ -182,10 +187,11 @@ impl Cluster {
                 let stopping = stopping.split_whitespace().filter_map(|id| id.parse().ok());
                 let ids: BTreeSet<i64> =
                     about.osds.iter().copied().chain(stopping).chain(now.down()).collect();
-                let ids = ids.intersection(&there).map(i64::to_string);
-                let row = shell.row("ceph-osd-ok-to-stop", ids);
+                let ids = ids.intersection(&there).copied();
+                let ids: Vec<i64> = ids.collect();
+                let row = shell.row("ceph-osd-ok-to-stop", ids.iter().map(i64::to_string));
                 let output = facts.output(&row)?;
-                json::<OkToStop>(&output).map_err(|_| shell.trouble(&row, &output))
+                answer(&output, ids).ok_or_else(|| shell.trouble(&row, &output))
             })
             .await
             .map_err(passing)
@@ -218,6 +224,18 @@ impl Cluster {
     }
 }
 
+/// The answer of `ceph osd ok-to-stop`. Releases before 16 answer in words: then the status counts.
+fn answer(output: &Output, asked: Vec<i64>) -> Option<OkToStop> {
+    match (json::<OkToStop>(output), output.status) {
+        (Ok(may), _) if !may.osds.is_empty() => Some(may),
+        (Ok(may), _) => Some(OkToStop { osds: asked, ..may }),
+        (Err(_), 0 | EBUSY) => {
+            Some(OkToStop { ok_to_stop: output.status == 0, osds: asked, ..OkToStop::default() })
+        }
+        (Err(_), _) => None,
+    }
+}
+
 /// A cluster that does not answer right now may answer later: mons elect, an active mgr changes.
 fn passing(stopped: Stopped) -> Stopped {
     match stopped {
@@ -230,3 +248,23 @@ fn passing(stopped: Stopped) -> Stopped {
 
 /// Clusters are shared by all that wait.
 pub(super) type Clusters = BTreeMap<String, Arc<Cluster>>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn older_releases_say_by_their_status_whether_osds_may_stop() {
+        let of = |status, text: &str| {
+            let output = Output { status, stdout: text.into(), stderr: "".into() };
+            answer(&output, vec![0, 1]).map(|may| (may.ok_to_stop, may.osds))
+        };
+        let recorded = include_str!("../../../../tests/data/ceph-json/osd-ok-to-stop-0.json");
+        assert_eq!(of(0, recorded), Some((true, vec![0])));
+        let recorded = include_str!("../../../../tests/data/ceph-json/osd-ok-to-stop-0-1.json");
+        assert_eq!(of(EBUSY, recorded), Some((false, vec![0, 1])));
+        assert_eq!(of(0, ""), Some((true, vec![0, 1])));
+        assert_eq!(of(EBUSY, ""), Some((false, vec![0, 1])));
+        assert_eq!(of(124, ""), None, "nobody answered");
+    }
+}
