@@ -15,19 +15,22 @@ use tunerun::report::manual;
   tunerun doc                what there is
   tunerun doc sysctl         a module: arguments, types, defaults, an example
   tunerun doc risks          names that accept_risk takes
+  tunerun doc rollout        canaries and waves; `tunerun doc gate`: experiments
   tunerun doc ansible        what differs from Ansible")]
 pub struct Doc {
-    /// A module, or: ansible, exit, facts, reference, risks, vars, words
+    /// A module, or: ansible, exit, facts, gate, reference, risks, rollout, vars, words
     pub name: Option<String>,
 }
 
 /// The topics, each with what it is about.
-const TOPICS: [(&str, &str); 7] = [
+const TOPICS: [(&str, &str); 9] = [
     ("ansible", "what differs from Ansible"),
     ("exit", "exit codes"),
     ("facts", "what expressions may ask of a host by ansible_NAME"),
+    ("gate", "experiments that decide whether a change stays"),
     ("reference", "all modules at length, as Markdown"),
     ("risks", "risks that accept_risk can name"),
+    ("rollout", "canaries, waves, and what becomes of what goes wrong"),
     ("vars", "which value of a variable wins"),
     ("words", "the words that are used here"),
 ];
@@ -40,6 +43,8 @@ impl Doc {
             Some("ansible") => include_str!("../report/pages/ansible.txt").to_owned(),
             Some("exit") => Exit::TABLE.to_owned(),
             Some("facts") => facts(),
+            Some("gate") => include_str!("../report/pages/gate.txt").to_owned(),
+            Some("rollout") => rollout(),
             Some("reference") => tunerun::report::reference::reference(),
             Some("risks") => risks(),
             Some("vars") => include_str!("../report/pages/vars.txt").to_owned(),
@@ -77,6 +82,13 @@ fn facts() -> String {
     }
     out.push_str("\nA network card's own facts are named after it: ansible_eth0.\n");
     out
+}
+
+/// The words of a rollout, and the example that is its grammar.
+fn rollout() -> String {
+    let example = include_str!("../../../playbooks/example-rollout.yaml");
+    let indented = example.lines().map(|line| if line.is_empty() { "\n".to_owned() } else { format!("  {line}\n") });
+    include_str!("../report/pages/rollout.txt").to_owned() + &indented.collect::<String>()
 }
 
 fn risks() -> String {

@@ -54,14 +54,14 @@ Exit codes:
    4  no host matches
    5  stale: what was planned no longer fits what is there; nothing was written
    6  not everything could be taken back
-   7  rolled back: the whole run was undone
+   7  rolled back: what the run changed was undone
    8  verify: drift was found; evidence: something is absent
    9  held: the run waits for a person
   10  with --detailed-exitcode: changes are planned
-  11  a regression was found and stands
+  11  a regression was found, and waits for a person
   12  not decided: the gate, or verify, could not tell
   13  staged: written, and felt only after what is owed; evidence: something is not live yet
-  14  a gate is refused in the plan; today all are: nothing is changed
+  14  a gate is refused in the plan; nothing was changed
   15  another run holds a host, or left it open
   16  declined: a person said no, or nobody could be asked
   17  lost: a host was booted and did not come back";

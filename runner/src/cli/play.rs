@@ -478,7 +478,10 @@ fn ended(applying: Applying) -> Exit {
             term::wrong(why, Some("`tunerun resume` or `tunerun undo` the run once that is mended"));
             Exit::UndoIncomplete
         }
-        None => applying.ends.into_iter().fold(Exit::Done, worse),
+        None => match applying.ends.into_iter().fold(Exit::Done, worse) {
+            Exit::Done if applying.staged > 0 => Exit::Staged,
+            exit => exit,
+        },
     }
 }
 

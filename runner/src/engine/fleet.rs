@@ -26,6 +26,8 @@ pub struct Planning {
 pub struct Applying {
     /// How each host's part ended.
     pub ends: Vec<HostEnd>,
+    /// Hosts where something is left to be felt later, since the playbook says so.
+    pub staged: usize,
     /// Why the run itself broke off, if it did.
     pub broken: Option<String>,
 }
@@ -223,6 +225,7 @@ impl<'a> Fleet<'a> {
         order.extend(self.hosts());
         for id in order {
             let Some((mut run, end)) = self.parts.remove(&id) else { continue };
+            applying.staged += usize::from(run.felt_later && !run.owes().is_empty());
             match run.finish(self.journal, end.or(stopped)).await {
                 Ok(end) => applying.ends.push(end),
                 Err(error) => applying.broken = Some(error.to_string()),

@@ -8,7 +8,7 @@ use crate::engine::run::{Mark, Part};
 use crate::engine::walk::{Gated, Scene};
 use crate::inventory::HostId;
 use crate::journal::{HostEnd, Record};
-use crate::playbook::rollout::OnInconclusive;
+use crate::playbook::rollout::{Activate, OnInconclusive};
 use crate::report::event::Event;
 use crate::report::progress::Progress;
 use std::collections::{BTreeMap, HashSet};
@@ -167,6 +167,7 @@ impl<'r, 'f> Rolling<'r, 'f> {
         for host in hosts {
             if let Some(run) = self.fleet.part(*host) {
                 run.stays_open = true;
+                run.felt_later = self.stage.rollout.activate == Activate::Later;
                 self.marks.insert(*host, run.mark());
             }
             self.begun.push(*host);

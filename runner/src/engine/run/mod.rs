@@ -145,6 +145,8 @@ pub struct HostRun {
     pub held: Option<String>,
     /// Whether the mark of the open run stays until its part ends: what is done may still be taken off.
     pub stays_open: bool,
+    /// Whether restarts and power cycles that it owes are left to somebody else: they stay owed.
+    pub felt_later: bool,
     /// The last part of the play under way that is carried out; none for all of it.
     pub until: Option<u32>,
     /// Where the mark of an open run stands.
@@ -183,6 +185,7 @@ impl HostRun {
             consent: Consent::default(),
             held: None,
             stays_open: false,
+            felt_later: false,
             until: None,
             marked: BTreeSet::new(),
             counts: Counts::default(),
