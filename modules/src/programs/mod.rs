@@ -1,6 +1,7 @@
 //! The visible tables of programs and RPC methods that tunerun may call: what reads, and what changes.
 //! A new program is a row here, which a reviewer sees; what runs is made from the row, never from text.
 mod ceph;
+mod ceph_daemons;
 mod ceph_osds;
 mod ceph_parts;
 mod ceph_script;
@@ -19,6 +20,7 @@ use crate::vocabulary::{HostPath, Row};
 pub const READING: &[&[Program]] = &[
     reading::READING,
     ceph::READING,
+    ceph_daemons::READING,
     ceph_osds::READING,
     ceph_parts::READING,
     disks::READING,

@@ -10,6 +10,7 @@ mod desk;
 mod foresee;
 mod forward;
 mod gating;
+pub mod guards;
 mod halt;
 mod later;
 mod measuring;

@@ -3,6 +3,7 @@ mod bed;
 mod cluster;
 mod flags;
 mod judged;
+mod guards;
 #[path = "../lab/bed.rs"]
 #[expect(dead_code, reason = "the lab's own tests use all of it")]
 mod lab;

@@ -94,18 +94,47 @@ pub struct PgState {
     pub count: u32,
 }
 
+impl PgState {
+    fn words(&self) -> Vec<&str> {
+        self.state_name.split('+').collect()
+    }
+
+    /// Whether these serve. A scrub and the trimming of snapshots do not count.
+    pub fn is_clean(&self) -> bool {
+        let words = self.words();
+        let only = words.iter().all(|word| {
+            matches!(*word, "active" | "clean" | "scrubbing" | "deep" | "snaptrim" | "snaptrim_wait")
+        });
+        only && words.contains(&"active") && words.contains(&"clean")
+    }
+
+    /// Whether these serve, with however few copies.
+    pub fn is_active(&self) -> bool {
+        self.words().contains(&"active")
+    }
+}
+
+impl PgCounts {
+    /// How many are not active and clean; those that no state is told of are not.
+    pub fn not_clean(&self) -> u32 {
+        self.without(PgState::is_clean)
+    }
+
+    /// How many do not serve.
+    pub fn not_active(&self) -> u32 {
+        self.without(PgState::is_active)
+    }
+
+    fn without(&self, fine: impl Fn(&PgState) -> bool) -> u32 {
+        let fine: u32 = self.pgs_by_state.iter().filter(|state| fine(state)).map(|state| state.count).sum();
+        self.num_pgs.saturating_sub(fine)
+    }
+}
+
 impl Status {
     /// Whether all placement groups are active and clean and all OSDs up. A scrub and the trimming of snapshots do not count.
     pub fn is_clean(&self) -> bool {
-        let clean = |state: &&PgState| {
-            let words: Vec<&str> = state.state_name.split('+').collect();
-            let only = words.iter().all(|word| {
-                matches!(*word, "active" | "clean" | "scrubbing" | "deep" | "snaptrim" | "snaptrim_wait")
-            });
-            only && words.contains(&"active") && words.contains(&"clean")
-        };
-        let count: u32 = self.pgmap.pgs_by_state.iter().filter(clean).map(|state| state.count).sum();
-        count == self.pgmap.num_pgs && self.osdmap.num_up_osds == self.osdmap.num_osds
+        self.pgmap.not_clean() == 0 && self.osdmap.num_up_osds == self.osdmap.num_osds
     }
 }
 

@@ -118,6 +118,9 @@ pub struct Osd {
     /// `exists`, `up`, `noout` …
     #[serde(default)]
     pub state: Vec<String>,
+    /// The map in which it came up last.
+    #[serde(default)]
+    pub up_from: u64,
 }
 
 /// `ceph mon dump`, as far as it is used.

@@ -5,7 +5,7 @@ mod map;
 mod orch;
 
 pub use config::{DaemonOption, OptionHelp, Stored, told};
-pub use health::{Health, HealthCheck, Status, Versions};
+pub use health::{Health, HealthCheck, PgCounts, PgState, Status, Versions, Words};
 pub use map::{Crush, CrushNode, MgrDump, MonDump, OkToStop, Osd, OsdDump};
 pub use orch::{OrchStatus, UpgradeStatus};
 

@@ -21,6 +21,7 @@ mod outcome;
 mod probe;
 mod replay;
 mod retrying;
+mod said;
 mod scene;
 mod scope;
 mod setting;

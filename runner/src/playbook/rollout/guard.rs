@@ -3,7 +3,9 @@ use super::amounts::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What must hold around each host. Hosts that run daemons of Ceph get it unasked.
+/// What must hold around each host. Hosts that run daemons of Ceph get it unasked. Their cluster is reached as by modules of
+/// Ceph: `ceph_via` and the other variables `ceph_…`. Hosts of the inventory that share one machine say by the variable
+/// `ceph_daemons`, such as `[osd.0]`, which of its daemons are theirs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Guard {
