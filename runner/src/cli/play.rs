@@ -274,9 +274,11 @@ impl Play {
         };
         let _ = events.send(Event::Began { run: journal.run().to_owned() });
         let mut fleet = Fleet::new(&scene, &journal, planned, &events, &host);
-        let desk = rolling::desk(&journal);
-        let (halt, stopped) = conduct(&mut fleet, &scene, &links, &desk, &stages).await;
-        let exit = ended(fleet.finish(stopped.then_some(HostEnd::Skipped)).await);
+        let desk = self.desk(&journal);
+        let conducted = conduct(&mut fleet, &scene, &links, &desk, &stages).await;
+        let applying = fleet.finish(conducted.stopped.then_some(HostEnd::Skipped)).await;
+        rolling::give_back(&conducted, &journal, &applying).await;
+        let (exit, halt) = (ended(applying), conducted.halt);
         let exit = rolling::ended(unreached(exit, &unreachable), halt.as_ref());
         if journal.decide(Record::Ended { exit: exit as u8 }).await.is_err() {
             term::wrong("the end of the run could not be recorded", None);

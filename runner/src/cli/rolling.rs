@@ -3,12 +3,15 @@ use super::exit::Exit;
 use super::play::Play;
 use super::term;
 use jiff::Zoned;
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use tunerun::engine::fleet::Applying;
 use tunerun::engine::run::HostRun;
 use tunerun::engine::walk::{Scene, Walked};
-use tunerun::journal::Journal;
+use tunerun::journal::{Journal, Store};
 use tunerun::playbook::rollout::Day;
-use tunerun::rollout::{Desk, Halt, Moment, Stages, foresee};
+use tunerun::rollout::guards::left_by;
+use tunerun::rollout::{self, Desk, Halt, Moment, Stages, foresee};
 
 /// How a play was conducted.
 pub(super) struct Conducted {
@@ -46,8 +49,24 @@ impl Play {
     }
 }
 
-/// The controller's part in a run.
-pub(super) fn desk(journal: &Journal) -> Desk {
+/// What guards have set goes back once all parts of hosts have ended.
+pub(super) async fn give_back(conducted: &rollout::Conducted, journal: &Journal, applying: &Applying) {
+    match conducted.give_back(journal, &applying.open).await {
+        Ok(stays) => stays.iter().for_each(|words| term::say(words)),
+        Err(why) => term::wrong(why.to_string(), None),
+    }
+}
+
+impl Play {
+    /// The controller's part in a run.
+    pub(super) fn desk(&self, journal: &Journal) -> Desk {
+        let earlier = self.continues().map(|earlier| Store::new(self.links.runs()).read(earlier.run()));
+        let left = earlier.and_then(Result::ok).map(|journaled| left_by(&journaled)).unwrap_or_default();
+        desk(journal, left)
+    }
+}
+
+fn desk(journal: &Journal, left: BTreeSet<String>) -> Desk {
     let folder = journal.path().parent().map(std::path::Path::to_owned).unwrap_or_default();
     Desk {
         ask: Arc::new(|question: &str| term::ask_in_turn(question)),
@@ -55,6 +74,7 @@ pub(super) fn desk(journal: &Journal) -> Desk {
         now: Arc::new(now),
         folder,
         run: journal.run().to_owned(),
+        left,
     }
 }
 

@@ -28,6 +28,8 @@ pub struct Applying {
     pub ends: Vec<HostEnd>,
     /// Hosts where something is left to be felt later, since the playbook says so.
     pub staged: usize,
+    /// Hosts whose part ended with something left: the mark of an open run stays there.
+    pub open: Vec<String>,
     /// Why the run itself broke off, if it did.
     pub broken: Option<String>,
 }
@@ -227,7 +229,12 @@ impl<'a> Fleet<'a> {
             let Some((mut run, end)) = self.parts.remove(&id) else { continue };
             applying.staged += usize::from(run.felt_later && !run.owes().is_empty());
             match run.finish(self.journal, end.or(stopped)).await {
-                Ok(end) => applying.ends.push(end),
+                Ok(end) => {
+                    if matches!(end, HostEnd::FailedHalf | HostEnd::Unreachable | HostEnd::Lost) {
+                        applying.open.push(run.state.name.clone());
+                    }
+                    applying.ends.push(end);
+                }
                 Err(error) => applying.broken = Some(error.to_string()),
             }
         }

@@ -1,5 +1,6 @@
 //! Play after play: plain plays batch by batch, rollouts wave by wave.
 use super::desk::{Answer, Desk};
+use super::guards::{Alive, Guards, Stopped};
 use super::halt::Halt;
 use super::stage::{Stage, Stages};
 use crate::engine::fleet::Fleet;
@@ -7,7 +8,7 @@ use crate::engine::links::Links;
 use crate::engine::run::{Mark, Part};
 use crate::engine::walk::{Gated, Scene};
 use crate::inventory::HostId;
-use crate::journal::{HostEnd, Record};
+use crate::journal::{HostEnd, Journal, JournalError, Record};
 use crate::playbook::rollout::{Activate, OnInconclusive};
 use crate::report::event::Event;
 use crate::report::progress::Progress;
@@ -15,15 +16,15 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Applies what was planned, in the order of the playbook. Gives why it ended early, if it did, and whether so many
-/// hosts have failed that the rest was left out.
+/// Applies what was planned, in the order of the playbook.
 pub async fn conduct(
     fleet: &mut Fleet<'_>,
     scene: &Arc<Scene>,
     links: &Arc<Links>,
     desk: &Desk,
     stages: &Stages,
-) -> (Option<Halt>, bool) {
+) -> Conducted {
+    let mut conducted = Conducted::default();
     let mut questions = 0;
     for (number, play) in scene.playbook.plays.iter().enumerate() {
         let members = scene.chosen().get(number).map_or(0, Vec::len);
@@ -33,6 +34,7 @@ pub async fn conduct(
                 let mut rolling = Rolling::new(fleet, scene, links, desk, stage, questions);
                 let halt = rolling.whole().await.err();
                 questions = rolling.questions;
+                conducted.guards.extend(rolling.guards.take());
                 if halt.is_some() {
                     rolling.rest();
                 }
@@ -40,26 +42,54 @@ pub async fn conduct(
             }
             None => {
                 for batch in scene.batches(number) {
-                    if scene.is_lost(number, &batch) {
-                        return (None, true);
+                    if !scene.is_lost(number, &batch) {
+                        fleet.together(number, &batch).await;
                     }
-                    fleet.together(number, &batch).await;
                     if scene.is_lost(number, &batch) {
-                        return (None, true);
+                        conducted.stopped = true;
+                        return conducted;
                     }
                 }
                 None
             }
         };
-        if halt.is_some() {
-            return (halt, false);
-        }
-        if fleet.broken().is_some() {
-            return (None, true);
+        conducted.halt = halt;
+        conducted.stopped = fleet.broken().is_some();
+        if conducted.halt.is_some() || conducted.stopped {
+            return conducted;
         }
         scene.choose_again();
     }
-    (None, false)
+    conducted
+}
+
+/// How far a playbook was conducted.
+#[derive(Default)]
+pub struct Conducted {
+    /// Why a rollout ended early, if it did.
+    pub halt: Option<Halt>,
+    /// Whether so many hosts have failed that the rest was left out.
+    pub stopped: bool,
+    guards: Vec<Guards>,
+}
+
+impl Conducted {
+    /// Once all parts of hosts have ended: what guards have set is given back. `open` names hosts whose part ended with
+    /// something left. Gives what stays, in words.
+    ///
+    /// # Errors
+    /// [`JournalError`].
+    pub async fn give_back(&self, journal: &Journal, open: &[String]) -> Result<Vec<String>, JournalError> {
+        let mut stays = Vec::new();
+        for guards in &self.guards {
+            match guards.end(journal, open).await {
+                Ok(words) => stays.extend(words),
+                Err(Stopped::Journal(error)) => return Err(error),
+                Err(stopped) => stays.push(stopped.diagnostic().message),
+            }
+        }
+        Ok(stays)
+    }
 }
 
 /// A rollout under way.
@@ -88,6 +118,10 @@ pub(super) struct Rolling<'r, 'f> {
     pub gates: Vec<Gated>,
     /// What the gate of the canaries has found, for what comes after.
     pub judged: Option<super::gating::Found>,
+    /// What stands around hosts that go down, once it is needed.
+    pub guards: Option<Guards>,
+    /// Keeps what guards have set alive.
+    pub alive: Option<Alive>,
     questions: usize,
 }
 
@@ -116,6 +150,8 @@ impl<'r, 'f> Rolling<'r, 'f> {
             unreachable: 0,
             gates: Vec::new(),
             judged: None,
+            guards: None,
+            alive: None,
             questions,
         }
     }

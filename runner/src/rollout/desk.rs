@@ -1,6 +1,7 @@
 //! The controller's part in a rollout: a person, a clock, and the run's folder.
 use super::window::Moment;
 use crate::engine::run::Ask;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +31,8 @@ pub struct Desk {
     pub folder: PathBuf,
     /// The name of the run.
     pub run: String,
+    /// What guards of a run that this one goes on with have left set.
+    pub left: BTreeSet<String>,
 }
 
 impl Desk {

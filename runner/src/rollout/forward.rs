@@ -1,5 +1,6 @@
 //! Hosts go forward in turns, and back: what fails on the way is dealt with as the playbook says.
 use super::conduct::Rolling;
+use super::guards::Going;
 use super::halt::Halt;
 use super::stage::Stage;
 use super::waves::turns;
@@ -66,8 +67,10 @@ impl Rolling<'_, '_> {
         self.asked(hosts).await;
         for turn in self.turns(hosts, max_down) {
             self.in_window()?;
+            let held = self.let_down(&turn, Going::Forward).await?;
             self.apply(&turn).await;
             self.after(&turn).await?;
+            self.up_again(held).await?;
         }
         Ok(())
     }
@@ -159,36 +162,60 @@ impl Rolling<'_, '_> {
         }
         self.tell(Progress::RollsBack { hosts: Stage::names(&self.scene, &changed), why: why.to_owned() });
         let max_down = self.stage.rollout.max_down.of(changed.len() as u32).max(1) as usize;
+        let mut left = Vec::new();
         for turn in self.turns(&changed, max_down) {
+            let held = match self.let_down(&turn, Going::Back).await {
+                Ok(held) => held,
+                // What would cost service is not done: it stays, and is said.
+                Err(halt) => {
+                    turn.iter().for_each(|host| self.fleet.end_part(*host, HostEnd::FailedHalf));
+                    left.extend(
+                        Stage::names(&self.scene, &turn).iter().map(|host| format!("{host}: {halt}")),
+                    );
+                    continue;
+                }
+            };
             let marks = Arc::clone(&marks);
             self.fleet
-                .each(&turn, move |mut run, end, journal| {
+                .each(&turn, move |run, end, journal| {
                     let mark = marks.get(&run.state.id).cloned().unwrap_or_default();
-                    async move {
-                        let mut back = run.roll_back(&journal, &mark).await;
-                        if matches!(back, Ok(HostEnd::RolledBack)) {
-                            // What was felt after a boot is felt until the next one.
-                            back = run
-                                .boot_back(&journal)
-                                .await
-                                .map(|booted| booted.err().unwrap_or(HostEnd::RolledBack));
-                        }
-                        // A host that failed stays told as such, unless not all of it is back.
-                        let back = back.map(|back| match (end, back) {
-                            (Some(end), HostEnd::RolledBack) => Some(end),
-                            (_, back) => Some(back),
-                        });
-                        (run, back)
-                    }
+                    taken_back(run, end, journal, mark)
                 })
                 .await;
+            if let Err(halt) = self.up_again(held).await {
+                left.push(halt.to_string());
+            }
         }
         let half = changed.iter().filter(|host| {
             matches!(self.fleet.end(**host), Some(HostEnd::FailedHalf | HostEnd::Unreachable | HostEnd::Lost))
         });
         let half: Vec<HostId> = half.copied().collect();
-        Stage::names(&self.scene, &half)
+        let named = |name: &String| left.iter().any(|words| words.starts_with(&format!("{name}:")));
+        let more: Vec<String> =
+            Stage::names(&self.scene, &half).into_iter().filter(|name| !named(name)).collect();
+        left.extend(more);
+        left
     }
+}
+
+/// One host's way back, booted where that calls for it.
+async fn taken_back(
+    mut run: HostRun,
+    end: Option<HostEnd>,
+    journal: Journal,
+    mark: Mark,
+) -> (HostRun, Result<Option<HostEnd>, JournalError>) {
+    let mut back = run.roll_back(&journal, &mark).await;
+    if matches!(back, Ok(HostEnd::RolledBack)) {
+        // What was felt after a boot is felt until the next one.
+        back = run.boot_back(&journal).await.map(|booted| booted.err().unwrap_or(HostEnd::RolledBack));
+    }
+    // A host that failed stays told as such, unless not all of it is back.
+    let back = back.map(|back| match (end, back) {
+        (Some(end), HostEnd::RolledBack) => Some(end),
+        (_, back) => Some(back),
+    });
+    (run, back)
 }
 
 /// One host's play, and what it asks to be restarted.

@@ -2,6 +2,7 @@
 use super::bed::Bed;
 use super::conduct::Rolling;
 use super::forward::{Whom, applied};
+use super::guards::Going;
 use super::halt::Halt;
 use super::stage::Stage;
 use crate::engine::run::{Arms, Asked};
@@ -180,6 +181,7 @@ impl Rolling<'_, '_> {
             self.down.extend(&hosts);
         }
         for turn in self.turns(&hosts, bed.max_down) {
+            let held = self.let_down(&turn, Going::Forward).await?;
             let arms = Arc::new(arms.clone());
             let marks = Arc::new(self.since.clone());
             let on: Arc<HashMap<HostId, Option<Arm>>> =
@@ -207,6 +209,7 @@ impl Rolling<'_, '_> {
                 })
                 .await;
             self.after(&turn).await?;
+            self.up_again(held).await?;
         }
         for (host, arm) in arms {
             let mark = self.since.get(host).cloned().unwrap_or_default();

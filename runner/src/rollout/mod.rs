@@ -10,6 +10,7 @@ mod desk;
 mod foresee;
 mod forward;
 mod gating;
+mod guarded;
 pub mod guards;
 mod halt;
 mod later;
@@ -18,9 +19,8 @@ mod stage;
 mod waves;
 mod window;
 
-pub use conduct::conduct;
+pub use conduct::{Conducted, conduct};
 pub use desk::{Answer, Desk};
-
 pub use foresee::{Foreseen, foresee};
 pub use forward::ROLLED_BACK;
 pub use halt::Halt;

@@ -2,8 +2,8 @@
 mod bed;
 mod cluster;
 mod flags;
-mod judged;
 mod guards;
+mod judged;
 #[path = "../lab/bed.rs"]
 #[expect(dead_code, reason = "the lab's own tests use all of it")]
 mod lab;
