@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand.
 mod apply;
 mod approve;
+mod bench;
 mod booting;
 mod capture;
 mod continuing;
@@ -9,6 +10,7 @@ mod doc;
 mod ends;
 mod evidence;
 mod exit;
+mod gate;
 mod gather;
 mod inventory;
 mod journal;
@@ -73,6 +75,11 @@ enum Command {
     Runs(show::Runs),
     /// Show a run: what was asked for, done, proven, and what it cost
     Show(show::Show),
+    /// Run the benchmarks of a playbook's gates alone; change nothing
+    Bench(bench::Bench),
+    /// Judge stored gates again, and tell what a gate can see
+    #[command(subcommand)]
+    Gate(gate::Gate),
     /// List hosts, draw groups, show the variables of a host
     #[command(subcommand)]
     Inventory(inventory::Inventory),
@@ -115,6 +122,8 @@ pub fn main() -> ExitCode {
         Command::Close(close) => close.run(),
         Command::Runs(runs) => runs.run(),
         Command::Show(show) => show.run(),
+        Command::Bench(bench) => bench.run(),
+        Command::Gate(gate) => gate.run(),
         Command::Inventory(inventory) => inventory.run(),
         Command::Doc(doc) => doc.run(),
         Command::Schema(schema) => schema.run(),

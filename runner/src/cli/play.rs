@@ -1,4 +1,5 @@
 //! `tunerun play`: plan, show, ask, apply, prove.
+use super::bench;
 use super::continuing::GOES_ON;
 use super::ends::{ended, none_begins, unreached, worse};
 use super::exit::Exit;
@@ -235,6 +236,9 @@ impl Play {
             run.consent = self.consent(&[]);
             run
         };
+        if let Purpose::Bench(asked) = &self.purpose {
+            return bench::measured(asked, &scene, &links, &stages, &host).await.into();
+        }
         let Planning { planned, unreachable, broken } = plan_all(&scene, &host).await;
         for why in broken {
             term::wrong(why, None);

@@ -4,7 +4,7 @@ use super::exit::Exit;
 use super::options::typed;
 use super::play::Play;
 use super::term;
-use super::{apply, capture, diagnose, evidence, plan, run, verify};
+use super::{apply, bench, capture, diagnose, evidence, plan, run, verify};
 use std::sync::Arc;
 use tunerun::engine::run::{HostError, HostRun, Review};
 use tunerun::engine::walk::{Scene, Walked};
@@ -29,6 +29,8 @@ pub enum Purpose {
     Diagnose(diagnose::Asked),
     /// How hosts are is written down.
     Capture(diagnose::Asked),
+    /// The benchmarks of its gates are run alone.
+    Bench(bench::Asked),
     /// It was reviewed before, and must be the same.
     Apply(Arc<Saved>, String),
     /// It goes on with a run that was cut off.
@@ -100,6 +102,8 @@ impl Play {
             Purpose::Evidence => Err(evidence::told(&planned, unreachable)),
             Purpose::Diagnose(asked) => Err(diagnose::told(asked, &planned, unreachable)),
             Purpose::Capture(asked) => Err(capture::told(asked, &planned, unreachable)),
+            // It is measured before anything is planned.
+            Purpose::Bench(_) => Err(Exit::Done),
             Purpose::Apply(saved, _) => apply::judged(self, scene, saved, planned, unreachable, made_from),
         }
     }

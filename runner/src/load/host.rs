@@ -95,6 +95,25 @@ impl Host {
         Err(failed(format!("{}: the server did not come up: {}", self.name, words.trim())))
     }
 
+    /// Whether a block device may be written over: nothing is mounted from it, lies on it or is signed.
+    pub async fn is_free(&self, device: &str) -> Result<(), Fault> {
+        let columns = "NAME,TYPE,FSTYPE,MOUNTPOINT";
+        let argv = ["lsblk", "--pairs", "--paths", "--output", columns, device].map(str::to_owned);
+        let call = Call::new(argv.to_vec(), Duration::from_secs(60));
+        let output = self.run(&call).await.map_err(|why| failed(format!("{}: {why}", self.name)))??;
+        if output.status != Some(0) {
+            let what = format!("{}: {device} cannot be looked at: {}", self.name, output.stderr.trim());
+            return Err(Fault::Unfit { what });
+        }
+        match in_use(&output.stdout) {
+            None => Ok(()),
+            Some(why) => {
+                let what = format!("{}: {device} is not written over: {why}", self.name);
+                Err(Fault::Unfit { what })
+            }
+        }
+    }
+
     /// Processor time so far.
     pub async fn times(&self) -> Result<Times, Fault> {
         let read = HostPath::new("/proc/stat").map(|path| Read::text(&path)).map_err(failed)?;
@@ -129,18 +148,52 @@ fn times(text: &str) -> Times {
     Times { all: numbers.iter().take(8).sum(), stolen: numbers.get(7).copied().unwrap_or(0) }
 }
 
+/// Why a device is in use, by `lsblk --pairs`: its own line, and one for whatever lies on it.
+fn in_use(lsblk: &str) -> Option<String> {
+    let value = |line: &str, name: &str| {
+        let (_, rest) = line.split_once(&format!("{name}=\""))?;
+        rest.split_once('"').map(|(value, _)| value.to_owned()).filter(|value| !value.is_empty())
+    };
+    for (number, line) in lsblk.lines().enumerate() {
+        let name = value(line, "NAME").unwrap_or_default();
+        if let Some(place) = value(line, "MOUNTPOINT") {
+            return Some(format!("{name} is mounted at {place}"));
+        }
+        if let Some(kind) = value(line, "FSTYPE") {
+            return Some(format!("{name} holds {kind}"));
+        }
+        if number > 0 {
+            return Some(format!("{name} lies on it"));
+        }
+    }
+    None
+}
+
 fn failed(what: String) -> Fault {
     Fault::Tool { what }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::times;
+    use super::{in_use, times};
 
     #[test]
     fn stolen_time_is_the_eighth_figure() {
         let found = times("cpu  100 20 30 400 50 6 7 80 0 0\ncpu0 1 2 3\n");
         assert_eq!((found.all, found.stolen), (693, 80));
         assert_eq!(times("").all, 0);
+    }
+
+    #[test]
+    fn a_device_with_anything_on_it_is_in_use() {
+        let line = |name: &str, kind: &str, place: &str| {
+            format!("NAME=\"{name}\" TYPE=\"disk\" FSTYPE=\"{kind}\" MOUNTPOINT=\"{place}\"\n")
+        };
+        assert_eq!(in_use(&line("/dev/vdb", "", "")), None);
+        let told = |text: &str| in_use(text).unwrap();
+        assert_eq!(told(&line("/dev/vdb", "ext4", "/mnt")), "/dev/vdb is mounted at /mnt");
+        assert_eq!(told(&line("/dev/vdb", "LVM2_member", "")), "/dev/vdb holds LVM2_member");
+        let part = line("/dev/vdb", "", "") + &line("/dev/vdb1", "", "");
+        assert_eq!(told(&part), "/dev/vdb1 lies on it");
     }
 }

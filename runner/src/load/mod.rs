@@ -122,6 +122,11 @@ async fn one(ground: Ground<'_>, load: &Load, terms: Terms, into: &mut Measured)
     for target in &load.on {
         hosts.push(Host::reach(ground, target).await?);
     }
+    if let Some(device) = load.tool.driver().destroys().filter(|target| target.starts_with("/dev/")) {
+        for host in &hosts {
+            host.is_free(&device).await?;
+        }
+    }
     let loads = load.tool.driver().loads();
     let mut before = Vec::new();
     for host in hosts.iter().filter(|_| loads) {

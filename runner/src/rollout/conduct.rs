@@ -179,7 +179,7 @@ impl<'r, 'f> Rolling<'r, 'f> {
             match (&stage.gate, number) {
                 (Some(gate), 0) => self.gate(&hosts, wave.max_down, gate, &title).await?,
                 (Some(gate), _) => self.later(&hosts, wave.max_down, gate, number).await?,
-                (None, 0) if self.stage.parts => self.parts(&hosts, wave.max_down).await?,
+                (None, 0) if !self.stage.parts.is_empty() => self.parts(&hosts, wave.max_down).await?,
                 (None, _) => match self.gates.last().cloned() {
                     Some(gated) => self.later(&hosts, wave.max_down, &gated.gate, number).await?,
                     None => self.forward(&hosts, wave.max_down).await?,

@@ -252,7 +252,7 @@ fn hosts(loads: &[Load]) -> BTreeSet<String> {
 }
 
 /// What makes a run of a gate count.
-fn terms(gate: &Gate) -> Terms {
+pub(super) fn terms(gate: &Gate) -> Terms {
     let RunTimes { ramp, measure, steady, .. } = gate.run;
     Terms {
         span: Span { ramp: ramp.0, measure: measure.0 },

@@ -4,6 +4,7 @@
 //! takes play after play over the [`Fleet`](crate::engine::fleet::Fleet): plain plays batch by batch, stages wave by
 //! wave. A wave goes forward in turns, or a [`gating`] judges it: slots of runs are measured until
 //! [`judge`](crate::gate::judge()) has its answer. What ends it early is a [`Halt`].
+mod alone;
 mod bed;
 mod conduct;
 mod desk;
@@ -19,6 +20,7 @@ mod stage;
 mod waves;
 mod window;
 
+pub use alone::{Alone, alone};
 pub use conduct::{Conducted, conduct};
 pub use desk::{Answer, Desk};
 pub use foresee::{Foreseen, foresee};

@@ -26,8 +26,8 @@ pub struct Stage {
     pub guard: Option<Guard>,
     /// `gate:` as written: it is evaluated for each host.
     pub gate: Option<Arc<Node>>,
-    /// Whether tasks or blocks of it have gates of their own.
-    pub parts: bool,
+    /// The gates of its tasks and blocks.
+    pub parts: Vec<Arc<Node>>,
     /// The hosts in order.
     pub order: Order<HostId>,
     /// When it may go forward.
@@ -84,8 +84,7 @@ fn stage(scene: &Scene, number: usize, play: &Play) -> Result<Option<Stage>, Pro
     match (window, order) {
         (Ok(window), Ok(order)) if problems.is_empty() => {
             let gate = play.gate.clone();
-            let parts = !gates.is_empty();
-            Ok(Some(Stage { play: number, span, rollout, guard, gate, parts, order, window }))
+            Ok(Some(Stage { play: number, span, rollout, guard, gate, parts: gates, order, window }))
         }
         (window, order) => {
             problems.extend(window.err().map(wrong));

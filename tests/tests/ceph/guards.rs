@@ -202,3 +202,43 @@ async fn taken_over(stage: &Stage<'_>) {
     let journaled = tunerun::journal::read(journal.path()).unwrap();
     assert_eq!(left_by(&journaled), BTreeSet::new());
 }
+
+/// A whole rollout: each host's OSD is stopped and started by a task, one host after the other, and nothing is left set.
+#[test]
+fn a_rollout_takes_hosts_down_within_guards() {
+    let Some(cluster) = Cluster::any() else { return };
+    let stage = Stage::new(&cluster);
+    for number in 0..3 {
+        let vars = format!("ceph_daemons: [osd.{number}]\nosd: {number}\n");
+        stage.bed.host_vars(&format!("h{number}"), &vars);
+    }
+    let health = cluster.health();
+    let osds = |key: &str| -> Vec<u64> {
+        let dump = cluster.json(&["osd", "dump"]);
+        dump["osds"].as_array().unwrap().iter().map(|osd| osd[key].as_u64().unwrap()).collect()
+    };
+    let before = osds("up_from");
+    let script = super::cluster::script();
+    let (script, dir) = (script.display(), cluster.dir.display());
+    let done = stage.bed.play_book(&format!(
+        "- name: OSDs start again
+  hosts: h0,h1,h2
+  gather_facts: false
+  rollout: {{waves: [1, 100%]}}
+  guard: {{timeout: 100s}}
+  tasks:
+    - name: Stop and start
+      shell: bash {script} stop-osd {dir} {{{{ osd }}}} && bash {script} start-osd {dir} {{{{ osd }}}}
+      undo: 'true'
+"
+    ));
+    assert_eq!(done.code, 0, "{}\n{}", done.out, done.err);
+    let after = osds("up_from");
+    assert!(before.iter().zip(&after).all(|(old, new)| old < new), "{before:?} {after:?}");
+    let run = std::fs::read_dir(stage.bed.dir.join("runs")).unwrap().flatten().next().unwrap().path();
+    let journal = std::fs::read_to_string(run.join("journal.jsonl")).unwrap();
+    for host in ["h0", "h1", "h2"] {
+        assert!(journal.contains(&format!("guard/{}/noout/{host}", cluster.fsid())), "{host}: {}", done.err);
+    }
+    assert_eq!((stage.flags(), cluster.health()), (Vec::new(), health));
+}

@@ -4,7 +4,8 @@
 use super::bed::said;
 use super::playing::{Stage, stage};
 use std::fs;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 use tunerun::gate::{Outcome, Record};
 use tunerun::lab::Tier;
 
@@ -58,6 +59,23 @@ fn a_regression_goes_back_and_an_improvement_stays() {
     for host in ["osd1", "osd2", "client1", "hv1"] {
         assert_eq!(said(&stage.lab, host, "pgrep -x iperf3 || echo none").trim(), "none", "{host}");
     }
+
+    // A load ends with whoever asked for it, also where that is killed.
+    let mut bench =
+        stage.command(&["bench", "playbooks/demo-regression.yaml", "-i", "lab", "--limit", "osd1"]);
+    let mut child = bench.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let loads = |wanted: bool| {
+        let until = Instant::now() + Duration::from_secs(30);
+        let runs = |host: &str| said(&stage.lab, host, "pgrep -x iperf3 || echo none").trim() != "none";
+        while ["osd1", "client1"].iter().any(|host| runs(host) != wanted) {
+            assert!(Instant::now() < until, "iperf3 running: wanted {wanted}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    loads(true);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    loads(false);
 
     let output = stage.tunerun(&["play", "playbooks/demo-improvement.yaml", "-i", "lab", "--yes"]);
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));

@@ -31,7 +31,7 @@ impl Stage {
         self.command(words).output().unwrap()
     }
 
-    fn command(&self, words: &[&str]) -> Command {
+    pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(tunerun());
         command.current_dir(&self.project).args(words).env("TUNERUN_LABS", &self.bed.root);
         command

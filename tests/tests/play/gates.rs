@@ -80,6 +80,10 @@ fn a_loss_is_taken_back_and_nobody_else_is_touched() {
     assert_eq!(record.runs.len(), 6);
     assert_eq!(record.replay().unwrap().outcome, tunerun::gate::Outcome::Regress);
     assert!(record.runs.iter().all(|run| matches!(run.live, tunerun::gate::Live::Proven { .. })));
+    bed.tunerun(&["gate", "replay", "last"]).ended(11).says("REGRESS after 3 pairs (6 runs)");
+    let file = bed.dir.join("runs").join(&run).join("gates/play1-wave0.json");
+    fs::write(&file, stored.replace("\"outcome\": \"REGRESS\"", "\"outcome\": \"PASS\"")).unwrap();
+    bed.tunerun(&["gate", "replay", file.to_str().unwrap()]).ended(1).says("another one is stored");
     bed.tunerun(&["undo", "last"]).ok();
     bed.tunerun(&["resume", "last", "--yes"]).ok().says("nothing to go on with: it was");
 }
@@ -95,6 +99,29 @@ fn a_gain_passes_and_goes_to_all() {
     bed.call(&["--yes"]).ok().says("nothing to judge");
     bed.tunerun(&["undo", &bed.runs()[0]]).ok();
     assert_eq!(knobs(&bed, &hosts), ["100"; 3], "what a gate toggled goes back to what was before it");
+}
+
+#[test]
+fn benchmarks_run_alone() {
+    let bed = bed(&["a", "b"]);
+    bed.file("site.yml", &playbook("{waves: [1, 100%]}", "", 50));
+    let site = bed.dir.join("site.yml").display().to_string();
+    let hosts = bed.dir.join("hosts.yml").display().to_string();
+    let out = bed.dir.join("out.json").display().to_string();
+    let done = bed.tunerun(&["bench", &site, "-i", &hosts, "--runs-each", "6", "--out", &out]);
+    done.ok()
+        .says("a, the knob: 6 runs\n  own.rate  10 0")
+        .says("b, the knob: 6 runs")
+        .says("runs differ by 0.");
+    let stored: serde_json::Value = serde_json::from_str(&fs::read_to_string(&out).unwrap()).unwrap();
+    assert_eq!(stored.as_array().unwrap().len(), 12);
+    assert_eq!(knobs(&bed, &["a", "b"]), ["100", "100"]);
+    assert!(bed.runs().is_empty(), "nothing was changed, so there is no run");
+    bed.tunerun(&["gate", "calibrate", &site, "-i", &hosts, "--limit", "a"])
+        .ok()
+        .says("24 pairs show a loss of 0.");
+    bed.file("site.yml", "- hosts: all\n  tasks: []\n");
+    bed.tunerun(&["bench", &site, "-i", &hosts]).ended(2).says("no play of this playbook has a gate");
 }
 
 #[test]

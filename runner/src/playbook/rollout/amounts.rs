@@ -85,7 +85,11 @@ impl<'de> Deserialize<'de> for Share {
         deserializer.deserialize_any(Amount {
             wanted: "a share such as 5% or 0.05",
             number: |number| (0.0..=1.0).contains(&number).then_some(Self(number)),
-            text: |text| percent(text).or_else(|| text.trim().parse().ok()).filter(|s| *s >= 0.0).map(Self),
+            // Without a sign it is a share of one: 5 is not 5 %.
+            text: |text| {
+                let plain = || text.trim().parse().ok().filter(|share: &f64| *share <= 1.0);
+                percent(text).or_else(plain).filter(|share| *share >= 0.0).map(Self)
+            },
         })
     }
 }
@@ -168,7 +172,7 @@ mod tests {
 
     #[test]
     fn nonsense_says_what_is_wanted() {
-        for written in [json!(5), json!("five"), json!(-0.1), json!([])] {
+        for written in [json!(5), json!("5"), json!("five"), json!(-0.1), json!([])] {
             let told = from_value::<Share>(written).unwrap_err().to_string();
             assert!(told.contains("5% or 0.05"), "{told}");
         }

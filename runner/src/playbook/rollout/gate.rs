@@ -36,7 +36,8 @@ pub struct Gate {
     pub preflight: Preflight,
     /// What loads or observes.
     pub benchmarks: Vec<Bench>,
-    /// What is judged.
+    /// What is judged. `tunerun bench` needs none.
+    #[serde(default)]
     pub metrics: Vec<Judge>,
     /// What must not be exceeded, by the figure's path: errors, loss.
     #[serde(default)]
@@ -299,7 +300,8 @@ impl Gate {
         if faults.is_empty() { Ok(experiment) } else { Err(faults) }
     }
 
-    fn bench_faults(&self) -> Vec<String> {
+    /// What is wrong with its benchmarks, one sentence each.
+    pub fn bench_faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         for (i, bench) in self.benchmarks.iter().enumerate() {
             if self.benchmarks[..i].iter().any(|other| other.id == bench.id) {
