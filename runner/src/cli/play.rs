@@ -1,7 +1,7 @@
 //! `tunerun play`: plan, show, ask, apply, prove.
 use super::bench;
 use super::continuing::GOES_ON;
-use super::ends::{ended, none_begins, unreached, worse};
+use super::ends::{none_begins, unreached, worse};
 use super::exit::Exit;
 use super::gather::{self, Steering};
 use super::load;
@@ -21,13 +21,13 @@ use tunerun::engine::links::Links;
 use tunerun::engine::run::{Consent, Events, HostError, HostRun};
 use tunerun::engine::target::HostState;
 use tunerun::engine::walk::{Planned, Scene, Walked};
-use tunerun::journal::{HostEnd, Journal, Record, Store};
+use tunerun::journal::{Journal, Record, Store};
 use tunerun::plan::Origin;
 use tunerun::playbook::Loader;
 use tunerun::report::event::Event;
 use tunerun::report::plan::{Sum, fleet};
 use tunerun::report::terminal::Terminal;
-use tunerun::rollout::{Stages, conduct};
+use tunerun::rollout::Stages;
 use tunerun::transport::endpoint::Defaults;
 
 /// Plans a playbook for its hosts, shows the plan, asks, applies it and proves it.
@@ -277,12 +277,8 @@ impl Play {
             Err(exit) => return exit.into(),
         };
         let _ = events.send(Event::Began { run: journal.run().to_owned() });
-        let mut fleet = Fleet::new(&scene, &journal, planned, &events, &host);
-        let desk = self.desk(&journal);
-        let conducted = conduct(&mut fleet, &scene, &links, &desk, &stages).await;
-        let applying = fleet.finish(conducted.stopped.then_some(HostEnd::Skipped)).await;
-        rolling::give_back(&conducted, &journal, &applying).await;
-        let (exit, halt) = (ended(applying), conducted.halt);
+        let fleet = Fleet::new(&scene, &journal, planned, &events, &host);
+        let (exit, halt) = self.rolled(fleet, &scene, &links, &stages).await;
         let exit = rolling::ended(unreached(exit, &unreachable), halt.as_ref());
         if journal.decide(Record::Ended { exit: exit as u8 }).await.is_err() {
             term::wrong("the end of the run could not be recorded", None);

@@ -1,17 +1,19 @@
 //! Rollouts seen from the command line: what a plan refuses, the controller's part, and how they end.
+use super::ends;
 use super::exit::Exit;
 use super::play::Play;
 use super::term;
 use jiff::Zoned;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use tunerun::engine::fleet::Applying;
+use tunerun::engine::fleet::{Applying, Fleet};
+use tunerun::engine::links::Links;
 use tunerun::engine::run::HostRun;
 use tunerun::engine::walk::{Scene, Walked};
-use tunerun::journal::{Journal, Store};
+use tunerun::journal::{HostEnd, Journal, Store};
 use tunerun::playbook::rollout::Day;
 use tunerun::rollout::guards::left_by;
-use tunerun::rollout::{self, Desk, Halt, Moment, Stages, foresee};
+use tunerun::rollout::{self, Desk, Halt, Moment, Stages, conduct, foresee};
 
 /// How a play was conducted.
 pub(super) struct Conducted {
@@ -50,7 +52,7 @@ impl Play {
 }
 
 /// What guards have set goes back once all parts of hosts have ended.
-pub(super) async fn give_back(conducted: &rollout::Conducted, journal: &Journal, applying: &Applying) {
+async fn give_back(conducted: &rollout::Conducted, journal: &Journal, applying: &Applying) {
     match conducted.give_back(journal, &applying.open).await {
         Ok(stays) => stays.iter().for_each(|words| term::say(words)),
         Err(why) => term::wrong(why.to_string(), None),
@@ -58,8 +60,23 @@ pub(super) async fn give_back(conducted: &rollout::Conducted, journal: &Journal,
 }
 
 impl Play {
+    /// Applies what was planned: how its hosts ended, and why a rollout ended early, if it did.
+    pub(super) async fn rolled(
+        &self,
+        mut fleet: Fleet<'_>,
+        scene: &Arc<Scene>,
+        links: &Arc<Links>,
+        stages: &Stages,
+    ) -> (Exit, Option<Halt>) {
+        let journal = fleet.journal;
+        let conducted = conduct(&mut fleet, scene, links, &self.desk(journal), stages).await;
+        let applying = fleet.finish(conducted.stopped.then_some(HostEnd::Skipped)).await;
+        give_back(&conducted, journal, &applying).await;
+        (ends::ended(applying), conducted.halt)
+    }
+
     /// The controller's part in a run.
-    pub(super) fn desk(&self, journal: &Journal) -> Desk {
+    fn desk(&self, journal: &Journal) -> Desk {
         let earlier = self.continues().map(|earlier| Store::new(self.links.runs()).read(earlier.run()));
         let left = earlier.and_then(Result::ok).map(|journaled| left_by(&journaled)).unwrap_or_default();
         desk(journal, left)

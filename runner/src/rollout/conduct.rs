@@ -1,5 +1,6 @@
 //! Play after play: plain plays batch by batch, rollouts wave by wave.
 use super::desk::{Answer, Desk};
+use super::event::{Told, heard};
 use super::guards::{Alive, Guards, Stopped};
 use super::halt::Halt;
 use super::stage::{Stage, Stages};
@@ -38,6 +39,7 @@ pub async fn conduct(
                 if halt.is_some() {
                     rolling.rest();
                 }
+                rolling.told_to_command(halt.as_ref()).await;
                 halt
             }
             None => {
@@ -271,6 +273,14 @@ impl<'r, 'f> Rolling<'r, 'f> {
 
     pub fn tell(&self, progress: Progress) {
         self.fleet.tell(Event::Came(progress));
+    }
+
+    /// The playbook's own command hears what became of the rollout.
+    async fn told_to_command(&self, halt: Option<&Halt>) {
+        let told = Told::of(halt, &self.desk.run, &self.title());
+        if let Some(why) = heard(&self.stage.rollout.on_event, &told).await {
+            self.tell(Progress::Noted(format!("the command of `on_event` failed: {why}")));
+        }
     }
 
     /// Records who decided what.

@@ -1,13 +1,14 @@
 //! Rollouts: who goes when, what must hold around each host, what a gate says of it, and the way back of all of it.
 //!
-//! The walk of the data: [`stages`] reads what a play says into a [`Stage`], with its hosts in [`waves`]. [`conduct`]
-//! takes play after play over the [`Fleet`](crate::engine::fleet::Fleet): plain plays batch by batch, stages wave by
-//! wave. A wave goes forward in turns, or a [`gating`] judges it: slots of runs are measured until
+//! The walk of the data: [`stages`] reads what a play says into a [`Stage`], with its hosts in waves. [`conduct()`] takes
+//! play after play over the [`Fleet`](crate::engine::fleet::Fleet): plain plays batch by batch, stages wave by wave. A
+//! wave goes forward in turns within [`guards`], or a gate judges it: slots of runs are measured until
 //! [`judge`](crate::gate::judge()) has its answer. What ends it early is a [`Halt`].
 mod alone;
 mod bed;
 mod conduct;
 mod desk;
+mod event;
 mod foresee;
 mod forward;
 mod gating;

@@ -110,6 +110,7 @@ fn whole() -> Rollout {
         on_regress: crate::playbook::rollout::OnRegress::default(),
         on_inconclusive: None,
         on_error: crate::playbook::rollout::OnError::default(),
+        on_event: Vec::new(),
     }
 }
 

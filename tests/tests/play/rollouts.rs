@@ -83,6 +83,25 @@ fn a_failure_takes_all_back_where_the_playbook_says_so() {
 }
 
 #[test]
+fn a_command_hears_what_became_of_it() {
+    let bed = bed();
+    let told = |rollout: &str| -> serde_json::Value {
+        let written =
+            format!("{{waves: [1, 100%], on_event: [sh, -c, 'cat > {}/told']{rollout}}}", bed.dir.display());
+        bed.play(&playbook(&written, MAY_FAIL));
+        serde_json::from_str(&std::fs::read_to_string(bed.dir.join("told")).unwrap()).unwrap()
+    };
+    bed.file("roots/b/bad", "");
+    let held = told("");
+    assert_eq!((&held["event"], &held["play"]), (&"held".into(), &"the change".into()));
+    assert_eq!(told(", on_error: run")["event"], "rolled_back");
+    std::fs::remove_file(bed.dir.join("roots/b/bad")).unwrap();
+    assert_eq!(told("")["event"], "done");
+    let deaf = bed.play(&playbook("{waves: [1], on_event: [/nonexistent]}", PUT));
+    deaf.ok().says("the command of `on_event` failed");
+}
+
+#[test]
 fn some_failures_may_be_borne() {
     let bed = bed();
     bed.file("roots/b/bad", "");

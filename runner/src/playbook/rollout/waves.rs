@@ -45,6 +45,9 @@ pub struct Rollout {
     /// What becomes of a failed step. Default: that host goes back, and the rollout holds.
     #[serde(default)]
     pub on_error: OnError,
+    /// A command on the controller that gets what became of the rollout, as JSON on its input.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub on_event: Vec<String>,
 }
 
 const fn one() -> Hosts {
