@@ -107,6 +107,8 @@ pub(super) struct Rolling<'r, 'f> {
     pub since: BTreeMap<HostId, Mark>,
     /// The part of the play that is judged now; none for the whole play.
     pub part: Option<u32>,
+    /// Whether hosts are booted where a change is felt only then: its gate said so.
+    pub boots: bool,
     /// Hosts of which something is down for a while.
     pub down: HashSet<HostId>,
     /// Hosts that were begun.
@@ -145,6 +147,7 @@ impl<'r, 'f> Rolling<'r, 'f> {
             marks: BTreeMap::new(),
             since: BTreeMap::new(),
             part: None,
+            boots: false,
             down: HashSet::new(),
             begun: Vec::new(),
             wave: Vec::new(),

@@ -46,7 +46,7 @@ impl Rolling<'_, '_> {
             .await;
         let found = found.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for (host, asked) in &found {
-            if asked.iter().any(|task| task.down) {
+            if asked.iter().any(|task| task.down || (task.boot && self.boots)) {
                 self.down.insert(*host);
             }
         }
@@ -77,13 +77,13 @@ impl Rolling<'_, '_> {
 
     /// Applies the play on hosts, side by side.
     pub async fn apply(&mut self, hosts: &[HostId]) {
-        let play = self.stage.play;
+        let (play, boots) = (self.stage.play, self.boots);
         self.fleet
             .each(hosts, move |run, end, journal| async move {
                 if end.is_some() || run.has_left() {
                     (run, Ok(end))
                 } else {
-                    applied(run, journal, play).await
+                    applied(run, journal, play, boots).await
                 }
             })
             .await;
@@ -218,13 +218,18 @@ async fn taken_back(
     (run, back)
 }
 
-/// One host's play, and what it asks to be restarted.
+/// One host's play, what it asks to be restarted, and with `boots` the boot that makes the rest felt.
 pub(super) async fn applied(
     mut run: HostRun,
     journal: Journal,
     play: usize,
+    boots: bool,
 ) -> (HostRun, Result<Option<HostEnd>, JournalError>) {
-    let end = match run.put_on(&journal, play).await {
+    let felt = match run.put_on(&journal, play).await {
+        Ok(Ok(())) if boots => run.boot_if_owed(&journal).await,
+        other => other,
+    };
+    let end = match felt {
         Ok(Ok(())) => Ok(None),
         Ok(Err(end)) => Ok(Some(end)),
         Err(error) => Err(error),

@@ -5,7 +5,7 @@ use super::forward::{Whom, applied};
 use super::guards::Going;
 use super::halt::Halt;
 use super::stage::Stage;
-use crate::engine::run::{Arms, Asked};
+use crate::engine::run::{Arms, Asked, Mark};
 use crate::gate::effort::{Timing, effort};
 use crate::gate::summary::summary;
 use crate::gate::{Arm, Experiment, Judgement, Live, Outcome, Toggle, Verdict, Wanted, judge};
@@ -21,6 +21,8 @@ use std::sync::Arc;
 /// What the gate of the canaries has found.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
+    /// Where each canary stood before what was judged.
+    pub since: BTreeMap<HostId, Mark>,
     pub bed: Bed,
     pub verdict: Verdict,
 }
@@ -47,6 +49,7 @@ impl Rolling<'_, '_> {
             Ok(bed) => bed,
             Err(problems) => return Err(self.wrong(problems)),
         };
+        self.boots |= bed.experiment.toggle == Toggle::Reboot;
         self.begin(&mut bed, 0).await?;
         if bed.experiment.toggle != Toggle::None {
             // The change is made first: what fails fails before anything is measured, and the way back is tried.
@@ -62,7 +65,7 @@ impl Rolling<'_, '_> {
         // Those that had nothing to change have handlers and commands that follow.
         let rest: Vec<HostId> = hosts.iter().copied().filter(|host| !changing.contains(host)).collect();
         self.forward(&rest, max_down).await?;
-        self.judged = Some(Found { bed, verdict });
+        self.judged = Some(Found { since: self.since.clone(), bed, verdict });
         Ok(())
     }
 
@@ -177,6 +180,7 @@ impl Rolling<'_, '_> {
         let hosts: Vec<HostId> = arms.keys().copied().collect();
         let of = self.of();
         let boots = matches!(bed.experiment.toggle, Toggle::Reboot);
+        let felt = self.boots;
         if boots {
             self.down.extend(&hosts);
         }
@@ -198,7 +202,7 @@ impl Rolling<'_, '_> {
                         let boot = if boots { run.boot_id().await.ok() } else { None };
                         let (run, end) = match (arm, on) {
                             (Arm::B, Some(Arm::B)) | (Arm::A, Some(Arm::A) | None) => (run, Ok(None)),
-                            (Arm::B, _) => applied(run, journal.clone(), of.play).await,
+                            (Arm::B, _) => applied(run, journal.clone(), of.play, felt && !boots).await,
                             (Arm::A, Some(Arm::B)) => {
                                 let off = run.take_off(&journal, of, &mark).await;
                                 (run, off.map(Result::err))

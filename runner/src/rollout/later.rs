@@ -70,6 +70,8 @@ impl Rolling<'_, '_> {
         let Some(found) = self.judged.take() else { return Ok(()) };
         let waves = self.stage.order.waves.len();
         let mut bed = found.bed;
+        // Later waves have marks of their own.
+        self.since = found.since;
         let estimate =
             found.verdict.looks.iter().rev().find(|look| look.metric == 0).map(|look| look.estimate);
         let (Some(estimate), Some(host)) = (estimate, bed.changed().first().copied()) else { return Ok(()) };

@@ -139,6 +139,18 @@ fn later_waves_stop_where_a_loss_shows() {
 }
 
 #[test]
+fn a_look_after_the_last_wave_takes_off_no_more_than_was_judged() {
+    let hosts = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
+    let bed = bed(&hosts);
+    let earlier = "- hosts: all\n  gather_facts: false\n  tasks:\n    - copy: {dest: \"{{ root }}/earlier\", content: x}\n";
+    let done = bed.play(&(earlier.to_owned() + &playbook("{waves: [1, 5, 100%]}", "runs_each: 3", 150)));
+    done.ok().says("wave 2 of 3").says("spot check: the effect comes and goes with the change");
+    assert_eq!(knobs(&bed, &hosts), ["150"; 9]);
+    assert!(hosts.iter().all(|host| bed.got(&format!("{host}/earlier")).is_some()), "{}", done.err);
+    bed.call(&["--check", "--detailed-exitcode"]).ok();
+}
+
+#[test]
 fn what_cannot_be_decided_goes_back_unless_it_is_accepted() {
     let noisy = MEASURE.replace("% 97", "% 9973");
     let one = |gate: &str, rollout: &str| {

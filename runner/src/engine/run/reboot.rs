@@ -86,12 +86,17 @@ impl HostRun {
     /// # Errors
     /// [`JournalError`].
     pub async fn boot_back(&mut self, journal: &Journal) -> Result<Result<(), HostEnd>, JournalError> {
-        if !self.owed.contains(&Activation::Reboot) {
-            return Ok(Ok(()));
-        }
-        let booted = self.boot_now(journal).await;
+        let booted = self.boot_if_owed(journal).await;
         self.booted = false;
         booted
+    }
+
+    /// Boots the host where what it was told is felt only then.
+    ///
+    /// # Errors
+    /// [`JournalError`].
+    pub async fn boot_if_owed(&mut self, journal: &Journal) -> Result<Result<(), HostEnd>, JournalError> {
+        if self.owed.contains(&Activation::Reboot) { self.boot_now(journal).await } else { Ok(Ok(())) }
     }
 
     /// Boots the host and waits for it. Gives how its part ended where it did not come back.
