@@ -36,7 +36,7 @@ const REPORTED: &str = script!(
     "for id do o=$(c ceph osd info \"$id\" -f json) || exit; \
        e=$(printf %s \"$o\" | j 'd=d[0] if isinstance(d,list) else d; print(d[\"up_from\"] if d[\"up\"] else 0)') || exit; \
        o=$(c ceph pg ls-by-osd \"$id\" -f json) || exit; \
-       printf %s \"$o\" | j 'p=d if isinstance(d,list) else d[\"pg_stats\"]; print(a[0],a[1],min([int(x[\"reported_epoch\"]) for x in p] or [int(a[1])]))' \"$id\" \"$e\" || exit; done"
+       printf %s \"$o\" | j 'p=d if isinstance(d,list) else d.get(\"pg_stats\"); p is None and sys.exit(\"the manager tells of no placement groups yet\"); print(a[0],a[1],min([int(x[\"reported_epoch\"]) for x in p] or [int(a[1])]))' \"$id\" \"$e\" || exit; done"
 );
 
 /// Rows that look and never change anything.

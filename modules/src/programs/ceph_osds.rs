@@ -35,7 +35,7 @@ macro_rules! one_by_one {
            [ -z \"$o\" ] || [ \"${o%% *}\" -gt \"$id\" ] || unsay; sleep 1; done; }; \
          settled() { e=$(from) && [ -n \"$e\" ] && [ \"$e\" != \"$1\" ] || return 1; \
            o=$(c ceph pg ls-by-osd \"$id\" -f json) || return 1; \
-           printf %s \"$o\" | j 'p=d if isinstance(d,list) else d[\"pg_stats\"]; sys.exit(any(int(x[\"reported_epoch\"])<int(a[0]) for x in p))' \"$e\" || return 1; \
+           printf %s \"$o\" | j 'p=d if isinstance(d,list) else d.get(\"pg_stats\"); sys.exit(p is None or any(int(x[\"reported_epoch\"])<int(a[0]) for x in p))' \"$e\" || return 1; \
            n=$(now) && [ \"${n% *}\" -ge \"${base% *}\" ] && [ \"${n#* }\" -le \"${base#* }\" ]; }; \
          wait_settled() { begin; until settled \"$1\"; do ! late || { \
            echo \"osd.$id is not up with clean placement groups after $most s; no other OSD was touched after it. 'ceph health detail' and the log of osd.$id say why; play again when they are clean\" >&2; exit 3; }; sleep 1; done; }; \

@@ -16,6 +16,9 @@ use tunerun::rollout::ROLLED_BACK;
 /// What the journal of a run says, before the name, where another run goes on with it.
 pub const GOES_ON: &str = "goes on as run ";
 
+/// Why there is nothing to go on with after a rollback, which never ends with 0.
+const WAS_ROLLED_BACK: &str = "it was rolled back";
+
 /// The run that a play goes on with.
 #[derive(Clone)]
 pub struct Continuation {
@@ -61,7 +64,7 @@ impl Earlier {
                 Record::Decided { what, .. } if what.starts_with(ROLLED_BACK) => earlier.goes_back = true,
                 Record::Ended { exit } if *exit == Exit::RolledBack as u8 => {
                     earlier.goes_back = false;
-                    earlier.over = Some("it was rolled back");
+                    earlier.over = Some(WAS_ROLLED_BACK);
                 }
                 Record::Ended { exit: 0 } => earlier.over = Some("it ended in order, with all hosts proven"),
                 Record::Undo { ended: true, .. } => {
@@ -115,9 +118,10 @@ impl Continuation {
 pub fn go_on(resume: Resume, reopened: Arc<Reopened>) -> Exit {
     let earlier = reopened.earlier.clone();
     if let Some(why) = earlier.over {
+        let exit = if why == WAS_ROLLED_BACK { Exit::RolledBack } else { Exit::Done };
         term::say(&format!("there is nothing to go on with: {why}; to play it anew"));
         term::data(&reopened.command);
-        return Exit::Done;
+        return exit;
     }
     let by_hand = || {
         term::say("what was half done is taken back; go on with");

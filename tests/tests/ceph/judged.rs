@@ -31,7 +31,7 @@ fn playbook(task: &str, metric: &str, conf: &str, seconds: u32, more: &str) -> S
     preflight: {{steal_max: 100%}}
     benchmarks:
       - id: rados
-        rados_bench: {{pool: {POOL}, mode: write, block_size: 64K, threads: 16, conf: \"{conf}\"}}
+        rados_bench: {{pool: {POOL}, mode: write, block_size: 4K, threads: 16, conf: \"{conf}\"}}
     metrics:
       - {{name: write, from: rados.iops, direction: higher, {metric}}}
   tasks:
@@ -79,6 +79,8 @@ fn encryption_of_clients_is_judged_at_its_price() {
         cluster.good(&["config", "rm", "global", name]);
     }
     cluster.drop_pool(POOL);
+    // What it held is gone before the next test writes.
+    cluster.does(&["wait"]);
 }
 
 /// The lines of the newest run's journal.
@@ -128,6 +130,8 @@ fn a_gate_that_is_killed_again_and_again_leaves_the_cluster_as_it_was() {
     assert_eq!(cluster.held("osd_client_message_cap"), before);
     assert_eq!(cluster.health(), health);
     cluster.drop_pool(POOL);
+    // What it held is gone before the next test writes.
+    cluster.does(&["wait"]);
 }
 
 fn bed_runs(bed: &Bed<'_>) -> usize {

@@ -186,6 +186,8 @@ fn refusals(host: &Host) {
     host.says("ceph config-key rm tunerun/stopping/osd.1");
     // With one OSD down, no other one may go.
     host.says("systemctl stop ceph-osd@2");
+    let down = "i=0; until ceph osd info 2 | grep -q ' down '; do i=$((i+1)); [ $i -lt 100 ] || exit 1; sleep 0.3; done";
+    host.says(down);
     host.refused("- ceph_osd_restart: {osds: [0], wait: 5}\n", "osd.0 may not stop");
     assert_eq!(host.daemons()[..2], before[..2]);
     assert!(!host.says("ceph config-key ls").contains("tunerun/"));

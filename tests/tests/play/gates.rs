@@ -84,6 +84,7 @@ fn a_loss_is_taken_back_and_nobody_else_is_touched() {
     let file = bed.dir.join("runs").join(&run).join("gates/play1-wave0.json");
     fs::write(&file, stored.replace("\"outcome\": \"REGRESS\"", "\"outcome\": \"PASS\"")).unwrap();
     bed.tunerun(&["gate", "replay", file.to_str().unwrap()]).ended(1).says("another one is stored");
+    bed.tunerun(&["resume", "last", "--yes"]).ended(7).says("nothing to go on with: it was rolled back");
     bed.tunerun(&["undo", "last"]).ok();
     bed.tunerun(&["resume", "last", "--yes"]).ok().says("nothing to go on with: it was");
 }
