@@ -4,7 +4,7 @@ mod combine;
 mod host;
 mod script;
 
-use crate::bench::{Benchmark, Call, Output, Span};
+use crate::bench::{Benchmark, Call, Output, Reading, Span};
 use crate::engine::links::Links;
 use crate::engine::target::Target;
 use crate::engine::walk::Scene;
@@ -133,34 +133,51 @@ async fn one(ground: Ground<'_>, load: &Load, terms: Terms, into: &mut Measured)
         before.push(host.times().await?);
     }
     let servers = servers(ground, load, &calls).await?;
-    let mut running = Vec::new();
-    for host in &hosts {
-        let of_host: Vec<_> = calls.iter().map(|call| host.run(call)).collect();
-        running.push(of_host);
-    }
-    let mut readings = Vec::new();
-    for (host, of_host) in hosts.iter().zip(running) {
-        let mut outputs = Vec::new();
-        for (call, task) in calls.iter().zip(of_host) {
-            let output =
-                task.await.map_err(|why| Fault::Unfit { what: format!("it broke off: {why}") })??;
-            into.raw.push(Raw {
-                load: load.id.clone(),
-                host: host.name().to_owned(),
-                argv: call.argv.clone(),
-                output: output.clone(),
-            });
-            outputs.push(output);
-        }
-        readings.push(load.tool.driver().read(terms.span, &outputs)?);
-    }
+    let readings = loaded(load, &hosts, &calls, terms, into).await;
+    // Whatever came of it: a server that stays would meet the next run.
     for server in servers {
         server.let_go().await;
     }
+    let readings = readings?;
     for (host, before) in hosts.iter().zip(before) {
         host.undisturbed(before, terms.steal_max).await?;
     }
     combine::take(&load.id, readings, terms.steady, into)
+}
+
+/// The calls of a benchmark on its hosts, all at once.
+async fn loaded(
+    load: &Load,
+    hosts: &[Host],
+    calls: &[Call],
+    terms: Terms,
+    into: &mut Measured,
+) -> Result<Vec<Reading>, Fault> {
+    let running: Vec<Vec<_>> =
+        hosts.iter().map(|host| calls.iter().map(|call| host.run(call)).collect()).collect();
+    // All of them are over before anything is judged: none may run into the next run.
+    let mut ended = Vec::new();
+    for of_host in running {
+        let mut outputs = Vec::new();
+        for task in of_host {
+            outputs.push(
+                task.await.unwrap_or_else(|why| Err(Fault::Unfit { what: format!("it broke off: {why}") })),
+            );
+        }
+        ended.push(outputs);
+    }
+    let mut readings = Vec::new();
+    for (host, of_host) in hosts.iter().zip(ended) {
+        let outputs = of_host.into_iter().collect::<Result<Vec<Output>, Fault>>()?;
+        into.raw.extend(calls.iter().zip(&outputs).map(|(call, output)| Raw {
+            load: load.id.clone(),
+            host: host.name().to_owned(),
+            argv: call.argv.clone(),
+            output: output.clone(),
+        }));
+        readings.push(load.tool.driver().read(terms.span, &outputs)?);
+    }
+    Ok(readings)
 }
 
 /// The servers that the calls talk to: each answers once this is over.
@@ -181,7 +198,19 @@ async fn servers(ground: Ground<'_>, load: &Load, calls: &[Call]) -> Result<Vec<
             );
             return Err(Fault::Unfit { what });
         }
-        serving.push(Host::reach(ground, peer).await?.serve(server, call.limit).await?);
+        let started = match Host::reach(ground, peer).await {
+            Ok(host) => host.serve(server, call.limit).await,
+            Err(fault) => Err(fault),
+        };
+        match started {
+            Ok(started) => serving.push(started),
+            Err(fault) => {
+                for server in serving {
+                    server.let_go().await;
+                }
+                return Err(fault);
+            }
+        }
     }
     Ok(serving)
 }
