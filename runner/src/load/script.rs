@@ -10,7 +10,8 @@ pub const READY: &str = "tunerun: ready";
 
 /// What starts every script: the program gets no input, since ours is the lifeline, and the shell's own words are lost.
 const BEGIN: &str = "command -v setsid >/dev/null 2>&1 || { echo 'setsid is not installed: without it a benchmark cannot \
-be ended for sure' >&2; exit 127; }; exec 3<&0 4>&2 </dev/null 2>/dev/null; ";
+be ended for sure' >&2; exit 127; }; exec 3<&0 4>&2 </dev/null 2>/dev/null; \
+end() { for g; do kill -KILL -$g || kill -KILL $g; kill -KILL -$g; done; }; ";
 
 fn words(argv: &[String]) -> String {
     argv.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
@@ -27,8 +28,9 @@ fn watchers(limit: Duration) -> String {
     )
 }
 
-/// The end of the watchers and of whatever the program left.
-const END: &str = "kill -KILL -$p; kill -KILL -$w -$l; ";
+/// The end of whatever the program left, and of the watchers. A child that is not yet the leader of its group is ended
+/// alone, and what it may have started in between by its group afterwards.
+const END: &str = "end $p $w $l; ";
 
 /// A call of a benchmark.
 pub fn call(call: &Call) -> String {
@@ -145,6 +147,22 @@ mod tests {
             assert_eq!(late.wait().unwrap().code(), Some(137), "{shell:?}");
             until(|| !runs(&word));
             drop(input);
+        }
+    }
+
+    /// A program that ends at once must not outrun the end of its watchers: each would wait for the whole time.
+    #[test]
+    fn no_watcher_stays_behind_a_program_that_ends_at_once() {
+        for (number, shell) in SHELLS.into_iter().enumerate() {
+            let seconds = 90_000 + u64::from(std::process::id()) * 3 + number as u64;
+            let text = call(&Call::new(argv(&["false"]), Duration::from_secs(seconds)));
+            for _ in 0..60 {
+                let mut child = start(shell, &text);
+                let input = child.stdin.take();
+                assert_eq!(child.wait().unwrap().code(), Some(1), "{shell:?}");
+                drop(input);
+            }
+            until(|| !runs(&seconds.to_string()));
         }
     }
 

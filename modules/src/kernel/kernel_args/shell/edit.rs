@@ -76,8 +76,8 @@ pub fn encode(text: &str, quote: Quote) -> Vec<u8> {
     out
 }
 
-/// Where an argument is written, if it is written in one piece.
-fn seat(value: &Value, arg: &Placed) -> Result<Seat, Cannot> {
+/// Where an argument is written, if it is written in one piece; a line continuation inside it belongs to the piece.
+fn seat(reading: &Reading, value: &Value, arg: &Placed) -> Result<Seat, Cannot> {
     let spread =
         || Cannot::Spread(arg.token.as_ref().map_or_else(String::new, |token| token.raw().to_owned()));
     let cells = &value.cells[arg.cells.clone()];
@@ -85,13 +85,23 @@ fn seat(value: &Value, arg: &Placed) -> Result<Seat, Cannot> {
     let mut end = first.start;
     for cell in cells {
         match cell.seat {
-            Some(seat) if seat.script == first.script && seat.quote == first.quote && seat.start == end => {
+            Some(seat)
+                if seat.script == first.script
+                    && seat.quote == first.quote
+                    && continues(reading, first.script, end..seat.start) =>
+            {
                 end = seat.end;
             }
             _ => return Err(spread()),
         }
     }
     Ok(Seat { end, ..first })
+}
+
+/// Whether nothing but line continuations stands between two places of a script.
+fn continues(reading: &Reading, script: usize, between: Range<usize>) -> bool {
+    let bytes = reading.scripts.get(script).and_then(|script| script.bytes.get(between));
+    bytes.is_some_and(|bytes| bytes.chunks(2).all(|pair| pair == b"\\\n"))
 }
 
 fn piecewise(
@@ -101,18 +111,18 @@ fn piecewise(
     args: &[Placed],
     ops: &[Op],
 ) -> Result<Vec<Edit>, Cannot> {
-    let mut found = removals(value, args, ops)?;
+    let mut found = removals(reading, value, args, ops)?;
     let mut appended = Vec::new();
     for op in ops {
         match op {
             Op::Remove { .. } => {}
             Op::Replace { at, with } => {
-                let seat = seat(value, &args[*at])?;
+                let seat = seat(reading, value, &args[*at])?;
                 let text = encode(with.raw(), seat.quote);
                 found.push(Edit { script: seat.script, range: seat.start..seat.end, text });
             }
             Op::After { at, new } => {
-                let seat = seat(value, &args[*at])?;
+                let seat = seat(reading, value, &args[*at])?;
                 if seat.quote == Quote::Bare {
                     return Err(Cannot::Spread(new.raw().to_owned()));
                 }
@@ -133,7 +143,7 @@ fn piecewise(
 }
 
 /// Takes runs of neighbouring arguments away, each with the blanks on one side of it.
-fn removals(value: &Value, args: &[Placed], ops: &[Op]) -> Result<Vec<Edit>, Cannot> {
+fn removals(reading: &Reading, value: &Value, args: &[Placed], ops: &[Op]) -> Result<Vec<Edit>, Cannot> {
     let gone = |at: usize| ops.contains(&Op::Remove { at });
     let mut found = Vec::new();
     let mut at = 0;
@@ -146,7 +156,7 @@ fn removals(value: &Value, args: &[Placed], ops: &[Op]) -> Result<Vec<Edit>, Can
         while at < args.len() && gone(at) {
             at += 1;
         }
-        let seats = args[first..at].iter().map(|arg| seat(value, arg)).collect::<Result<Vec<_>, _>>()?;
+        let seats = args[first..at].iter().map(|arg| seat(reading, value, arg)).collect::<Result<Vec<_>, _>>()?;
         let (from, to) = (args[first].cells.start, args[at - 1].cells.end);
         // Blanks behind go with the run, so that what comes before keeps its own; at the end those before do.
         let behind = args.get(at).map_or(to, |next| next.cells.start);
