@@ -233,7 +233,8 @@ fn an_argument_over_two_lines_is_changed_in_place() {
     let text = "GRUB_CMDLINE_LINUX_DEFAULT=\"p=\\\"1 \\\n 2\\\" \\\n q\"\n\
                 GRUB_CMDLINE_LINUX_DEFAULT=\"${GRUB_CMDLINE_LINUX_DEFAULT:+$GRUB_CMDLINE_LINUX_DEFAULT }\\$t\"\n";
     let scripts = [Script { path: MAIN.to_owned(), bytes: text.as_bytes().to_vec() }];
-    let after = edited(&scripts, &[Wish::Set(Token::read("p=\"3 4\""))], Variable::Auto).expect("it is changed");
+    let after =
+        edited(&scripts, &[Wish::Set(Token::read("p=\"3 4\""))], Variable::Auto).expect("it is changed");
     assert_eq!(dash(&after), Some([None, Some("p=\"3 4\"  q $t".to_owned())]));
     let gone = edited(&scripts, &[Wish::AbsentKey(Key::of("p"))], Variable::Auto).expect("it is taken away");
     assert!(!boot_line(&dash(&gone).expect("valid")).to_string().contains('p'), "{gone:?}");

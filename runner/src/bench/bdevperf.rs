@@ -1,6 +1,8 @@
 //! SPDK's bdevperf over its RPC: block devices without the kernel.
 use super::text::{check_status, complaint, documents, number_at, only};
-use super::{Answers, Call, Driver, Measure, Output, Reading, Server, Size, Span, Unit, failed, words};
+use super::{
+    Answers, Call, Driver, Measure, Output, Overwritten, Reading, Server, Size, Span, Unit, failed, words,
+};
 use crate::gate::{Direction, Fault};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -130,8 +132,9 @@ impl Driver for Bdevperf {
         Ok(reading)
     }
 
-    fn destroys(&self) -> Option<String> {
-        (!self.workload.ends_with("read")).then(|| format!("the block devices of {}", self.config))
+    fn overwrites(&self) -> Vec<Overwritten> {
+        let writes = !self.workload.ends_with("read");
+        writes.then(|| Overwritten::SpdkConfig(self.config.clone())).into_iter().collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! A command of one's own that prints JSON, and where in it the figures are.
 use super::text::{check_status, complaint, documents, number, only};
-use super::{Call, Driver, Measure, Output, Reading, Span, Unit, failed};
+use super::{Call, Driver, Measure, Output, Overwritten, Reading, Span, Unit, failed};
 use crate::gate::{Direction, Fault};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -79,8 +79,8 @@ impl Driver for Command {
         Ok(reading)
     }
 
-    fn destroys(&self) -> Option<String> {
-        self.writes.clone()
+    fn overwrites(&self) -> Vec<Overwritten> {
+        self.writes.iter().cloned().map(Overwritten::Path).collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! fio: what a job asks for, and its command line. What it prints is read in `fio_output`.
 pub use super::fio_output::seconds;
-use super::{Call, Driver, Output, Reading, Size, Span, fio_output, words};
+use super::{Call, Driver, Output, Overwritten, Reading, Size, Source, Span, fio_output, words};
 use crate::gate::Fault;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -140,6 +140,11 @@ impl Pattern {
     /// Whether something is written.
     pub const fn writes(self) -> bool {
         !matches!(self, Self::Read | Self::Randread)
+    }
+
+    /// Whether something is read.
+    pub const fn reads(self) -> bool {
+        !matches!(self, Self::Write | Self::Randwrite)
     }
 
     const fn mixed(self) -> bool {
@@ -290,10 +295,41 @@ impl Driver for Fio {
         fio_output::read(super::text::only("fio", outputs)?, asked, self.iodepth)
     }
 
-    fn destroys(&self) -> Option<String> {
-        let image = || Some(format!("{}/{}", self.pool.as_ref()?, self.rbdname.as_ref()?));
-        self.rw.writes().then(|| self.filename.clone().or_else(image)).flatten()
+    fn source(&self) -> Source {
+        // What is written is there afterwards, and of a part of the target nothing is known.
+        let whole = self.rw.reads() && self.size.is_none() && self.offset.is_none();
+        let paths = self.filename.iter().filter(|_| whole).flat_map(|names| names_of(names)).collect();
+        Source { paths, cached: !self.direct }
     }
+
+    fn overwrites(&self) -> Vec<Overwritten> {
+        if !self.rw.writes() {
+            return Vec::new();
+        }
+        let image = self.pool.iter().zip(&self.rbdname);
+        let image = image.map(|(pool, image)| Overwritten::Image {
+            spec: format!("{pool}/{image}"),
+            user: Some(format!("client.{}", self.clientname)),
+        });
+        let paths = self.filename.iter().flat_map(|names| names_of(names)).map(Overwritten::Path);
+        paths.chain(image).collect()
+    }
+}
+
+/// The names in fio's `filename`: colons stand between them, and a colon of a name behind a backslash (fio(1)).
+fn names_of(filename: &str) -> Vec<String> {
+    let (mut names, mut name) = (Vec::new(), String::new());
+    let mut signs = filename.chars().peekable();
+    while let Some(sign) = signs.next() {
+        match sign {
+            '\\' if signs.peek() == Some(&':') => name.extend(signs.next()),
+            ':' => names.push(std::mem::take(&mut name)),
+            sign => name.push(sign),
+        }
+    }
+    names.push(name);
+    names.retain(|name| !name.is_empty());
+    names
 }
 
 #[cfg(test)]
@@ -319,7 +355,7 @@ mod tests {
              --ramp_time=20"
         );
         assert_eq!(call.limit, Duration::from_secs(126));
-        assert_eq!(job.destroys(), None);
+        assert_eq!(job.overwrites(), Vec::new());
         let batch: Fio = serde_json::from_str(
             r#"{"ioengine": "libaio", "filename": "/dev/sdb", "rw": "read", "bs": 4096, "iodepth": 256, "iodepth_batch": 128,
                 "iodepth_low": 128, "iodepth_batch_complete": 128, "userspace_reap": true, "size": "50G"}"#,
@@ -340,7 +376,23 @@ mod tests {
             !line.contains("runtime") && line.contains("--pool=bench --rbdname=img --clientname=admin"),
             "{line}"
         );
-        assert_eq!(job.destroys().as_deref(), Some("bench/img"));
+        let user = Some("client.admin".to_owned());
+        assert_eq!(job.overwrites(), [Overwritten::Image { spec: "bench/img".into(), user }]);
+    }
+
+    #[test]
+    fn every_device_of_a_job_is_named() {
+        let names = |text: &str| names_of(text);
+        assert_eq!(names("/dev/vdb:/dev/vdc"), ["/dev/vdb", "/dev/vdc"]);
+        assert_eq!(
+            names(r"/dev/disk/by-path/pci-0000\:00\:05.0:/dev/vdc"),
+            ["/dev/disk/by-path/pci-0000:00:05.0", "/dev/vdc"]
+        );
+        assert_eq!(names(":"), Vec::<String>::new());
+        let mut job = Fio::new(Engine::Libaio, Pattern::Randwrite);
+        job.filename = Some("/dev/vdb:x".into());
+        let all = ["/dev/vdb", "x"].map(|name| Overwritten::Path(name.into()));
+        assert_eq!(job.overwrites(), all);
     }
 
     #[test]

@@ -242,6 +242,33 @@ impl Reading {
     }
 }
 
+/// Something whose content a benchmark loses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Overwritten {
+    /// A path on the loader: a device by any of its names, a file, a folder.
+    Path(String),
+    /// An image of a cluster.
+    Image {
+        /// `pool/image`.
+        spec: String,
+        /// Who may see it, as `client.bench`; the program's own default without.
+        user: Option<String>,
+    },
+    /// The devices that SPDK's configuration file on the loader names.
+    SpdkConfig(String),
+    /// The `lun=`s of Vdbench's parameter file on the loader, if it writes to any.
+    VdbenchParameters(String),
+}
+
+/// What a benchmark reads from, as far as a host can tell how much of it was ever written and what could cache it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Source {
+    /// Paths on the loader that are read as a whole.
+    pub paths: Vec<String>,
+    /// Through the page cache.
+    pub cached: bool,
+}
+
 /// What every benchmark can do.
 pub trait Driver: Send + Sync {
     /// What is wrong with the arguments, every fault.
@@ -256,9 +283,14 @@ pub trait Driver: Send + Sync {
     /// Where a tool failed, was cut short, or measured something else than was asked: the run does not count.
     fn read(&self, span: Span, outputs: &[Output]) -> Result<Reading, Fault>;
 
-    /// The device, file or image whose content is lost.
-    fn destroys(&self) -> Option<String> {
-        None
+    /// What it writes over.
+    fn overwrites(&self) -> Vec<Overwritten> {
+        Vec::new()
+    }
+
+    /// What it reads from.
+    fn source(&self) -> Source {
+        Source::default()
     }
 
     /// Whether it loads anything at all, or only looks.

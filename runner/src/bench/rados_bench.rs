@@ -191,10 +191,6 @@ impl Driver for RadosBench {
         }
         Ok(reading)
     }
-
-    fn destroys(&self) -> Option<String> {
-        None
-    }
 }
 
 /// The report as text, by its labels; a colon is not always there, nor the unit.

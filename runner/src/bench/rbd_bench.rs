@@ -1,6 +1,6 @@
 //! `rbd bench`: an image through librbd, bound by the bytes it moves.
 use super::text::{bytes_per_second, check_status, complaint, only};
-use super::{Call, Driver, Measure, Output, Reading, Size, Span, Unit, failed, words};
+use super::{Call, Driver, Measure, Output, Overwritten, Reading, Size, Span, Unit, failed, words};
 use crate::gate::Fault;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -134,7 +134,9 @@ impl Driver for RbdBench {
         Ok(reading)
     }
 
-    fn destroys(&self) -> Option<String> {
-        (self.io_type != IoType::Read).then(|| self.image.clone())
+    fn overwrites(&self) -> Vec<Overwritten> {
+        let writes = self.io_type != IoType::Read;
+        let image = || Overwritten::Image { spec: self.image.clone(), user: self.name.clone() };
+        writes.then(image).into_iter().collect()
     }
 }

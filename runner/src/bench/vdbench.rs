@@ -1,6 +1,6 @@
 //! Vdbench with a parameter file: the averages of its last run, by their labels.
 use super::text::{check_status, complaint, only};
-use super::{Call, Driver, Measure, Output, Reading, Span, Unit, failed, words};
+use super::{Call, Driver, Measure, Output, Overwritten, Reading, Span, Unit, failed, words};
 use crate::gate::{Direction, Fault, Figure};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -91,8 +91,9 @@ impl Driver for Vdbench {
         Ok(reading)
     }
 
-    fn destroys(&self) -> Option<String> {
-        self.writes.clone()
+    fn overwrites(&self) -> Vec<Overwritten> {
+        let named = self.writes.iter().cloned().map(Overwritten::Path);
+        named.chain([Overwritten::VdbenchParameters(self.parameters.clone())]).collect()
     }
 }
 

@@ -18,7 +18,7 @@ use tunerun::gate::noise::Noise;
 use tunerun::gate::summary::shown;
 use tunerun::gate::{Direction, Errors, Figure, Schedule};
 use tunerun::inventory::HostId;
-use tunerun::load::Measured;
+use tunerun::load::{Measured, Raw};
 use tunerun::rollout::{Alone, Stages, alone};
 
 /// Runs the benchmarks of a playbook's gates and changes nothing: each host of a play is measured as a gate would measure it.
@@ -28,9 +28,9 @@ use tunerun::rollout::{Alone, Stages, alone};
 /// something is mounted from it or lies on it.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:
-  tunerun bench site.yaml -i prod --limit osd1             each gate's benchmarks once
-  tunerun bench site.yaml -i prod --limit osd1 --runs 12   how much do runs differ where nothing changes?
-  tunerun bench disk.yaml -i prod --out disk.json          with what the tools printed")]
+  tunerun bench site.yaml -i prod --limit osd1                  each gate's benchmarks once
+  tunerun bench site.yaml -i prod --limit osd1 --runs-each 12   how much do runs differ where nothing changes?
+  tunerun bench disk.yaml -i prod --out disk.json               with what the tools printed")]
 pub struct Bench {
     /// The playbook
     pub playbook: PathBuf,
@@ -101,8 +101,10 @@ pub async fn measured(
                             term::problems(&problems);
                             return Exit::Wrong;
                         }
-                        Err(Alone::Fault(fault)) => {
-                            let what = format!("{}: {}", run.state.name, fault.text());
+                        Err(Alone::Failed(failed)) => {
+                            let what = format!("{}: {}", run.state.name, failed.fault.text());
+                            stored.push(json!({"host": run.state.name, "fault": failed.fault.text(),
+                                               "raw": printed(&failed.raw)}));
                             term::wrong(what, Some("`tunerun doc gate` tells what benchmarks need"));
                             exit = Exit::Failed;
                             break;
@@ -124,13 +126,17 @@ pub async fn measured(
 }
 
 fn json(host: &str, measured: &Measured) -> serde_json::Value {
-    let raw = measured.raw.iter().map(|raw| {
+    json!({"host": host, "figures": measured.figures, "versions": measured.versions, "flags": measured.flags,
+           "seen": measured.seen, "notes": measured.notes, "raw": printed(&measured.raw)})
+}
+
+fn printed(raw: &[Raw]) -> Vec<serde_json::Value> {
+    let one = |raw: &Raw| {
         let output = &raw.output;
         json!({"benchmark": raw.load, "host": raw.host, "argv": raw.argv, "status": output.status,
                "stdout": output.stdout, "stderr": output.stderr})
-    });
-    json!({"host": host, "figures": measured.figures, "versions": measured.versions, "flags": measured.flags,
-           "seen": measured.seen, "notes": measured.notes, "raw": raw.collect::<Vec<_>>()})
+    };
+    raw.iter().map(one).collect()
 }
 
 /// The figures of one host: the middle of all runs, from the least to the most, and how much runs differ.
@@ -150,7 +156,9 @@ fn table(play: &str, host: &str, all: &[Measured]) -> String {
     let width = last.figures.keys().map(String::len).max().unwrap_or(0);
     for (path, figure) in &last.figures {
         let words = match (figure, numbers.get(path.as_str())) {
-            (Figure::Number(_), Some(of_path)) => row(path, of_path),
+            (Figure::Number(_), Some(of_path)) => {
+                row(path, of_path, last.better.get(path).copied().unwrap_or(Direction::Higher))
+            }
             (Figure::NotAvailable { why }, _) => format!("not available: {why}"),
             (Figure::Insufficient { had, needs }, _) => format!("{had} completions, and it needs {needs}"),
             (Figure::Number(_), None) => continue,
@@ -166,7 +174,7 @@ fn table(play: &str, host: &str, all: &[Measured]) -> String {
     out
 }
 
-fn row(path: &str, numbers: &[f64]) -> String {
+fn row(path: &str, numbers: &[f64], better: Direction) -> String {
     let middle = shown(path, median(numbers));
     if numbers.len() == 1 {
         return middle;
@@ -174,12 +182,10 @@ fn row(path: &str, numbers: &[f64]) -> String {
     let least = numbers.iter().copied().fold(f64::INFINITY, f64::min);
     let most = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let mut words = format!("{middle} ({} to {})", shown(path, least), shown(path, most));
-    let goodness: Option<Vec<f64>> =
-        numbers.iter().map(|number| Direction::Higher.goodness(*number)).collect();
+    let goodness: Option<Vec<f64>> = numbers.iter().map(|number| better.goodness(*number)).collect();
     if let Some(noise) = goodness.as_deref().and_then(Noise::of) {
         let schedule = Schedule::of(PAIRS);
-        let seen =
-            Direction::Higher.relative(-noise.visible(PAIRS, &schedule, Errors::default().rollback)).abs();
+        let seen = better.relative(-noise.visible(PAIRS, &schedule, Errors::default().rollback)).abs();
         let _ = write!(
             words,
             ", runs differ by {:.1} %: {PAIRS} pairs show a loss of {:.1} %",

@@ -43,6 +43,9 @@ pub(super) fn take(
         }
     }
     let named = |path: String| format!("{id}.{path}");
+    let better =
+        whole.figures.iter().filter_map(|(path, measure)| Some((named(path.clone()), measure.direction?)));
+    into.better.extend(better);
     into.figures.extend(whole.figures.into_iter().map(|(path, measure)| (named(path), measure.figure)));
     into.versions.extend(whole.versions);
     into.seen.extend(whole.seen.into_iter().map(|(what, value)| (named(what), value)));
@@ -53,6 +56,7 @@ pub(super) fn take(
 /// Adds what was read beside.
 pub(super) fn merge(into: &mut Measured, beside: Measured) {
     into.figures.extend(beside.figures);
+    into.better.extend(beside.better);
     into.versions.extend(beside.versions);
     into.seen.extend(beside.seen);
     into.notes.extend(beside.notes);

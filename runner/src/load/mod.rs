@@ -1,15 +1,18 @@
 //! Benchmarks on hosts: their calls and servers as processes of the hosts, each ended with its time or with us, and
 //! what they printed as the figures of one run.
 mod combine;
+mod devices;
 mod host;
 mod script;
+mod servers;
+mod surroundings;
 
 use crate::bench::{Benchmark, Call, Output, Reading, Span};
 use crate::engine::links::Links;
 use crate::engine::target::Target;
 use crate::engine::walk::Scene;
 use crate::gate::steady::SteadyRule;
-use crate::gate::{Fault, Figure};
+use crate::gate::{Direction, Fault, Figure};
 use host::Host;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -65,6 +68,8 @@ pub struct Raw {
 pub struct Measured {
     /// Figures by the benchmark's name and their path.
     pub figures: BTreeMap<String, Figure>,
+    /// Which way each is better, where its tool knows.
+    pub better: BTreeMap<String, Direction>,
     /// The versions of the tools.
     pub versions: BTreeMap<String, String>,
     /// Things to know when reading the figures: `stalls`, `loose`, `short`.
@@ -79,68 +84,89 @@ pub struct Measured {
     pub raw: Vec<Raw>,
 }
 
+/// Why a run does not count, with what the tools printed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failed {
+    /// Why.
+    pub fault: Fault,
+    /// The outputs so far.
+    pub raw: Vec<Raw>,
+}
+
 /// Runs all benchmarks once: those that load one after another, each on all of its hosts at once; those that only look
-/// one second before the last load is over.
+/// one second before the last load is over, or before it would be.
 ///
 /// # Errors
 /// Why the run does not count.
-pub async fn measure(ground: Ground<'_>, loads: &[Load], terms: Terms) -> Result<Measured, Fault> {
+pub async fn measure(ground: Ground<'_>, loads: &[Load], terms: Terms) -> Result<Measured, Failed> {
+    let (mut measured, mut beside) = (Measured::default(), Measured::default());
+    let came = loads_and_looks(ground, loads, terms, &mut measured, &mut beside).await;
+    combine::merge(&mut measured, beside);
+    match came {
+        Ok(()) => Ok(measured),
+        Err(fault) => Err(Failed { fault, raw: measured.raw }),
+    }
+}
+
+async fn loads_and_looks(
+    ground: Ground<'_>,
+    loads: &[Load],
+    terms: Terms,
+    measured: &mut Measured,
+    beside: &mut Measured,
+) -> Result<(), Fault> {
     let (loading, looking): (Vec<&Load>, Vec<&Load>) =
         loads.iter().partition(|load| load.tool.driver().loads());
-    let mut measured = Measured::default();
-    let Some((last, first)) = loading.split_last() else {
-        for load in looking {
-            one(ground, load, terms, &mut measured).await?;
-        }
-        return Ok(measured);
+    let (last, first) = match loading.split_last() {
+        Some((last, first)) => (Some(*last), first),
+        None => (None, &[][..]),
     };
     for load in first {
-        one(ground, load, terms, &mut measured).await?;
+        one(ground, load, terms, measured).await?;
     }
     let before_its_end = terms.span.ramp + terms.span.measure.saturating_sub(Duration::from_secs(1));
-    let mut beside = Measured::default();
     let watched = async {
         if !looking.is_empty() {
             tokio::time::sleep(before_its_end).await;
         }
         for load in looking {
-            one(ground, load, terms, &mut beside).await?;
+            one(ground, load, terms, beside).await?;
         }
         Ok::<(), Fault>(())
     };
-    let (loaded, watched) = tokio::join!(one(ground, last, terms, &mut measured), watched);
-    loaded?;
-    watched?;
-    combine::merge(&mut measured, beside);
-    Ok(measured)
+    let loaded = async {
+        match last {
+            Some(load) => one(ground, load, terms, measured).await,
+            None => Ok(()),
+        }
+    };
+    let (loaded, watched) = tokio::join!(loaded, watched);
+    loaded.and(watched)
 }
 
 /// One benchmark on all of its hosts.
 async fn one(ground: Ground<'_>, load: &Load, terms: Terms, into: &mut Measured) -> Result<(), Fault> {
-    let calls = load.tool.driver().calls(terms.span);
+    let driver = load.tool.driver();
+    let calls = driver.calls(terms.span);
     let mut hosts = Vec::new();
     for target in &load.on {
         hosts.push(Host::reach(ground, target).await?);
     }
-    if let Some(device) = load.tool.driver().destroys().filter(|target| target.starts_with("/dev/")) {
-        for host in &hosts {
-            host.is_free(&device).await?;
-        }
+    for host in &hosts {
+        host.may_lose(&driver.overwrites()).await?;
     }
-    let loads = load.tool.driver().loads();
+    let source = driver.source();
     let mut before = Vec::new();
-    for host in hosts.iter().filter(|_| loads) {
-        before.push(host.times().await?);
+    for host in hosts.iter().filter(|_| driver.loads()) {
+        before.push(host.looked(&source).await?);
     }
-    let servers = servers(ground, load, &calls).await?;
+    let servers = servers::start(ground, load, &calls, &hosts).await?;
     let readings = loaded(load, &hosts, &calls, terms, into).await;
     // Whatever came of it: a server that stays would meet the next run.
-    for server in servers {
-        server.let_go().await;
-    }
+    servers::end(servers).await;
     let readings = readings?;
     for (host, before) in hosts.iter().zip(before) {
-        host.undisturbed(before, terms.steal_max).await?;
+        into.notes.extend(host.met(&before, &source, terms.steal_max).await?);
     }
     combine::take(&load.id, readings, terms.steady, into)
 }
@@ -166,51 +192,20 @@ async fn loaded(
         }
         ended.push(outputs);
     }
-    let mut readings = Vec::new();
-    for (host, of_host) in hosts.iter().zip(ended) {
-        let outputs = of_host.into_iter().collect::<Result<Vec<Output>, Fault>>()?;
-        into.raw.extend(calls.iter().zip(&outputs).map(|(call, output)| Raw {
+    // What the tools printed is kept of runs that do not count, too.
+    for (host, of_host) in hosts.iter().zip(&ended) {
+        let printed =
+            calls.iter().zip(of_host).filter_map(|(call, output)| Some((call, output.as_ref().ok()?)));
+        into.raw.extend(printed.map(|(call, output)| Raw {
             load: load.id.clone(),
             host: host.name().to_owned(),
             argv: call.argv.clone(),
             output: output.clone(),
         }));
-        readings.push(load.tool.driver().read(terms.span, &outputs)?);
     }
-    Ok(readings)
-}
-
-/// The servers that the calls talk to: each answers once this is over.
-async fn servers(ground: Ground<'_>, load: &Load, calls: &[Call]) -> Result<Vec<host::Serving>, Fault> {
-    let mut serving = Vec::new();
-    for call in calls {
-        let Some(server) = &call.server else { continue };
-        let Some(peer) = &load.peer else {
-            let what =
-                format!("benchmark {} talks to a server: `peer:` names the host it is started on", load.id);
-            return Err(Fault::Unfit { what });
-        };
-        if load.on.len() > 1 {
-            let what = format!(
-                "benchmark {} has one server, and {} hosts load it: name one",
-                load.id,
-                load.on.len()
-            );
-            return Err(Fault::Unfit { what });
-        }
-        let started = match Host::reach(ground, peer).await {
-            Ok(host) => host.serve(server, call.limit).await,
-            Err(fault) => Err(fault),
-        };
-        match started {
-            Ok(started) => serving.push(started),
-            Err(fault) => {
-                for server in serving {
-                    server.let_go().await;
-                }
-                return Err(fault);
-            }
-        }
-    }
-    Ok(serving)
+    let driver = load.tool.driver();
+    let read = |of_host: Vec<Result<Output, Fault>>| {
+        driver.read(terms.span, &of_host.into_iter().collect::<Result<Vec<Output>, Fault>>()?)
+    };
+    ended.into_iter().map(read).collect()
 }

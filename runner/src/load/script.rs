@@ -8,6 +8,9 @@ use std::time::Duration;
 /// What a server says once it answers.
 pub const READY: &str = "tunerun: ready";
 
+/// How long each command afterwards may take.
+const AFTER: Duration = Duration::from_secs(60);
+
 /// What starts every script: the program gets no input, since ours is the lifeline, and the shell's own words are lost.
 const BEGIN: &str = "command -v setsid >/dev/null 2>&1 || { echo 'setsid is not installed: without it a benchmark cannot \
 be ended for sure' >&2; exit 127; }; exec 3<&0 4>&2 </dev/null 2>/dev/null; \
@@ -20,11 +23,17 @@ fn words(argv: &[String]) -> String {
 /// Two watchers of the process group `$p`: one until our end, one until its time is over. Each is a group of its own, so
 /// that nothing of it stays behind.
 fn watchers(limit: Duration) -> String {
+    let clock = clock(limit);
+    format!(
+        "setsid sh -c 'cat >/dev/null; kill -KILL -\"$1\"' tunerun $p <&3 >/dev/null 4>&- & w=$!; {clock}exec 3<&-; "
+    )
+}
+
+/// The watcher `$l` of the process group `$p`, until its time is over.
+fn clock(limit: Duration) -> String {
     let seconds = limit.as_secs().max(1);
     format!(
-        "setsid sh -c 'cat >/dev/null; kill -KILL -\"$1\"' tunerun $p <&3 >/dev/null 4>&- & w=$!; \
-         setsid sh -c 'sleep \"$2\"; kill -KILL -\"$1\"' tunerun $p {seconds} </dev/null >/dev/null 3<&- 4>&- & l=$!; \
-         exec 3<&-; "
+        "setsid sh -c 'sleep \"$2\"; kill -KILL -\"$1\"' tunerun $p {seconds} </dev/null >/dev/null 3<&- 4>&- & l=$!; "
     )
 }
 
@@ -42,7 +51,9 @@ pub fn call(call: &Call) -> String {
     text.push_str("wait $p; r=$?; ");
     text.push_str(END);
     for argv in &call.after {
-        let _ = write!(text, "{} </dev/null >/dev/null 2>&4; ", words(argv));
+        let _ = write!(text, "setsid {} </dev/null >/dev/null 2>&4 4>&- & p=$!; ", words(argv));
+        text.push_str(&clock(AFTER));
+        text.push_str("wait $p; end $p $l; ");
     }
     text.push_str("exit $r");
     text

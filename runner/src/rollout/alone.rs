@@ -6,7 +6,7 @@ use crate::diagnostic::Diagnostic;
 use crate::engine::links::Links;
 use crate::engine::run::HostRun;
 use crate::engine::walk::Scene;
-use crate::gate::Fault;
+use crate::load::Failed;
 use crate::load::{Ground, Measured, measure};
 use crate::yaml::Node;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub enum Alone {
     /// What is written is wrong, or not known.
     Wrong(Vec<Diagnostic>),
     /// The run does not count.
-    Fault(Fault),
+    Failed(Failed),
 }
 
 impl Stage {
@@ -45,5 +45,5 @@ pub async fn alone(
         return Err(Alone::Wrong(faults));
     }
     let ground = Ground { scene, links };
-    measure(ground, &seen.loads, terms(&seen.gate)).await.map_err(Alone::Fault)
+    measure(ground, &seen.loads, terms(&seen.gate)).await.map_err(Alone::Failed)
 }

@@ -8,7 +8,7 @@ use crate::gate::record::{Raw, Record};
 use crate::gate::steady::SteadyRule;
 use crate::gate::summary::shown;
 use crate::gate::{Arm, Fault, Figure, Live, Run, RunEnd, Toggle, Wanted};
-use crate::load::{Ground, Load, Measured, Terms, measure};
+use crate::load::{self, Failed, Ground, Load, Measured, Terms, measure};
 use crate::playbook::rollout::{Gate, RunTimes, Steady};
 use crate::report::progress::Progress;
 use modules::vocabulary::Digest;
@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What came of one measurement, for all hosts that share it.
-type Taken = Result<Arc<Measured>, Fault>;
+type Taken = Result<Arc<Measured>, Arc<Failed>>;
 
 impl Rolling<'_, '_> {
     /// Measures the wanted runs of one slot.
@@ -34,11 +34,9 @@ impl Rolling<'_, '_> {
             let after = self.live(subject, one.arm).await;
             let run = self.run(bed, subject, one, worse(before, after), &taken).await;
             self.told(bed, &run);
-            if let Ok(measured) = &taken {
-                let at = u32::try_from(bed.runs.len()).unwrap_or(u32::MAX);
-                let raw = self.keep_raw(bed, at, measured);
-                bed.raw.extend(raw);
-            }
+            let at = u32::try_from(bed.runs.len()).unwrap_or(u32::MAX);
+            let printed = taken.as_ref().map_or_else(|failed| &failed.raw, |measured| &measured.raw);
+            bed.raw.extend(self.keep_raw(bed, at, printed));
             bed.runs.push(run);
         }
         self.keep(bed);
@@ -69,20 +67,21 @@ impl Rolling<'_, '_> {
                 now.push((at, self.started(loads.clone(), terms)));
             }
             for (at, task) in now {
-                let lost = |why: tokio::task::JoinError| {
-                    Err(Fault::Unfit { what: format!("measuring broke off: {why}") })
-                };
+                let lost = |why: tokio::task::JoinError| Err(unfit(format!("measuring broke off: {why}")));
                 taken[at] = Some(task.await.unwrap_or_else(lost));
             }
         }
-        let lost = || Err(Fault::Unfit { what: "it was not measured".to_owned() });
+        let lost = || Err(unfit("it was not measured".to_owned()));
         taken.into_iter().map(|taken| taken.unwrap_or_else(lost)).collect()
     }
 
     fn started(&self, loads: Vec<Load>, terms: Terms) -> tokio::task::JoinHandle<Taken> {
         let (scene, links) = (Arc::clone(&self.scene), Arc::clone(&self.links));
         tokio::spawn(async move {
-            measure(Ground { scene: &scene, links: &links }, &loads, terms).await.map(Arc::new)
+            measure(Ground { scene: &scene, links: &links }, &loads, terms)
+                .await
+                .map(Arc::new)
+                .map_err(Arc::new)
         })
     }
 
@@ -127,7 +126,7 @@ impl Rolling<'_, '_> {
                 run.flags.clone_from(&measured.flags);
                 run.within = measured.within;
             }
-            Err(fault) => run.end = RunEnd::Failed(fault.clone()),
+            Err(failed) => run.end = RunEnd::Failed(failed.fault.clone()),
         }
         run
     }
@@ -183,9 +182,9 @@ impl Rolling<'_, '_> {
     }
 
     /// Stores what the tools printed.
-    fn keep_raw(&self, bed: &Bed, run: u32, measured: &Measured) -> Vec<Raw> {
+    fn keep_raw(&self, bed: &Bed, run: u32, printed: &[load::Raw]) -> Vec<Raw> {
         let mut kept = Vec::new();
-        for raw in &measured.raw {
+        for raw in printed {
             let name = format!("{}/run{}-{}-{}.out", bed.experiment.id, run + 1, raw.load, raw.host);
             let path = self.folder().join(&name);
             let folder = path.parent().map(std::fs::create_dir_all);
@@ -217,7 +216,7 @@ impl Rolling<'_, '_> {
                     })
                     .collect::<Vec<_>>()
                     .join("; "),
-                Err(fault) => format!("it could not be measured: {}", fault.text()),
+                Err(failed) => format!("it could not be measured: {}", failed.fault.text()),
             };
             self.tell(Progress::Noted(format!("{} after the rollback: {words}", subject.name)));
         }
@@ -236,6 +235,10 @@ fn without(bed: &Bed, host: &str, from: &str) -> Option<f64> {
     let runs = bed.runs.iter().filter(|run| run.host == host && run.arm == Arm::A);
     let figures: Vec<f64> = runs.filter_map(of).collect();
     (!figures.is_empty()).then(|| crate::gate::distribution::median(&figures))
+}
+
+fn unfit(what: String) -> Arc<Failed> {
+    Arc::new(Failed { fault: Fault::Unfit { what }, raw: Vec::new() })
 }
 
 /// What was not proven before or after a run was not proven.

@@ -5,7 +5,7 @@ use super::identity::Identity;
 use super::shell::{Captured, Stream};
 use super::wire::{Exit, Wire};
 
-/// A program under way. Where this is dropped its input ends, and what watches the input ends the program.
+/// A program under way. Where this is dropped its channel is closed, and what watches the input ends the program.
 pub(crate) struct Tethered {
     wire: Wire,
     stdout: Captured,
@@ -54,12 +54,23 @@ impl Tethered {
         while self.exit.is_none() {
             self.next().await;
         }
-        Output { exit: self.exit.unwrap_or_default(), stdout: self.stdout, stderr: self.stderr }
+        let exit = self.exit.clone().unwrap_or_default();
+        Output { exit, stdout: std::mem::take(&mut self.stdout), stderr: std::mem::take(&mut self.stderr) }
     }
 
     /// Ends its input, and waits for its end.
     pub(crate) async fn let_go(self) -> Output {
         self.wire.writer.finish().await;
         self.ended().await
+    }
+}
+
+impl Drop for Tethered {
+    fn drop(&mut self) {
+        // An input only ends when that is said, and saying it takes a runtime; without one the connection ends as well.
+        if let (None, Ok(runtime)) = (&self.exit, tokio::runtime::Handle::try_current()) {
+            let writer = self.wire.writer.clone();
+            runtime.spawn(async move { writer.close(true).await });
+        }
     }
 }

@@ -1,10 +1,10 @@
 //! Ceph's own benchmarks and observers, on real outputs.
 use super::outputs::{bad, ceph, good, never_passes, said, span};
-use tunerun::bench::Driver;
 use tunerun::bench::ceph_osd_perf::CephOsdPerf;
 use tunerun::bench::preflight;
 use tunerun::bench::rados_bench::RadosBench;
 use tunerun::bench::rbd_bench::RbdBench;
+use tunerun::bench::{Driver, Overwritten};
 use tunerun::gate::Figure;
 
 fn rados(mode: &str) -> RadosBench {
@@ -87,7 +87,7 @@ fn rbd_bench_is_read_with_its_units() {
         good(&write, span(0, 10), &[said(0, &ceph("rbd-bench-write.txt"))]).number("iops"),
         Some(1_765.52)
     );
-    assert_eq!(write.destroys().as_deref(), Some("bench/img"));
+    assert_eq!(write.overwrites(), [Overwritten::Image { spec: "bench/img".into(), user: None }]);
     // Older releases print plain numbers and two blanks.
     let old = "elapsed:     3  ops:     2048  ops/sec:   611.90  bytes/sec: 10025369.60\n";
     assert_eq!(good(&read, span(0, 10), &[said(0, old)]).number("bw_bytes"), Some(10_025_369.6));

@@ -3,7 +3,7 @@ use super::outputs::{bad, good, never_passes, said, span};
 use tunerun::bench::bdevperf::Bdevperf;
 use tunerun::bench::openssl_speed::OpensslSpeed;
 use tunerun::bench::vdbench::Vdbench;
-use tunerun::bench::{Answers, Benchmark, Driver, Output};
+use tunerun::bench::{Answers, Benchmark, Driver, Output, Overwritten};
 use tunerun::gate::Figure;
 
 fn bdevperf() -> Bdevperf {
@@ -131,7 +131,7 @@ fn benchmarks_are_said_by_their_tool() {
         r#"{"fio": {"ioengine": "io_uring", "filename": "/dev/nvme0n1", "rw": "randrw", "rwmixread": 80}}"#,
     )
     .unwrap();
-    assert_eq!(fio.driver().destroys().as_deref(), Some("/dev/nvme0n1"));
+    assert_eq!(fio.driver().overwrites(), [Overwritten::Path("/dev/nvme0n1".into())]);
     let held = fio.limited(500).unwrap().driver().calls(span(0, 5))[0].argv.join(" ");
     assert!(held.contains("--rate_iops=500"), "{held}");
     let line = fio.driver().calls(span(0, 5))[0].argv.join(" ");

@@ -4,6 +4,7 @@
 //! is where groups, volumes, sizes and read-ahead live. Thin pools, which LVM makes only with the kernel, are written into
 //! the metadata by hand here; making them for real is the virtual machine's part.
 mod bed;
+mod benchmarks;
 mod conf;
 mod files;
 mod groups;

@@ -156,7 +156,8 @@ fn removals(reading: &Reading, value: &Value, args: &[Placed], ops: &[Op]) -> Re
         while at < args.len() && gone(at) {
             at += 1;
         }
-        let seats = args[first..at].iter().map(|arg| seat(reading, value, arg)).collect::<Result<Vec<_>, _>>()?;
+        let seats =
+            args[first..at].iter().map(|arg| seat(reading, value, arg)).collect::<Result<Vec<_>, _>>()?;
         let (from, to) = (args[first].cells.start, args[at - 1].cells.end);
         // Blanks behind go with the run, so that what comes before keeps its own; at the end those before do.
         let behind = args.get(at).map_or(to, |next| next.cells.start);
