@@ -5,6 +5,7 @@ use super::options::{HostOptions, LinkOptions};
 use super::play::Play;
 use super::purpose::Purpose;
 use super::reopened::Reopened;
+use super::shape::Shape;
 use super::term;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -191,6 +192,7 @@ fn again(
         step: asked.step,
         allow_partial: asked.allow_partial,
         over: asked.over.into_iter().chain(over).collect(),
+        shape: if asked.ladder { Shape::Ladder } else { Shape::Written },
         purpose: Purpose::Continue(Arc::new(continuation)),
         ..Play::default()
     };
@@ -235,7 +237,8 @@ fn given_again(recorded: &[Extra], now: &[String]) -> Result<Vec<String>, Vec<St
 impl Play {
     /// What is recorded of a play, so that it can be asked for again: no value that may be secret.
     pub(super) fn invocation(&self) -> Option<Invocation> {
-        if !matches!(self.purpose, Purpose::Play | Purpose::Continue(_)) {
+        let again = matches!(self.shape, Shape::Written | Shape::Ladder);
+        if !again || !matches!(self.purpose, Purpose::Play | Purpose::Continue(_)) {
             return None;
         }
         let extra = self.hosts.extra.iter().map(|word| match word.strip_prefix('@') {
@@ -259,6 +262,7 @@ impl Play {
             step: self.step,
             allow_partial: self.allow_partial,
             over: self.over.clone(),
+            ladder: self.shape == Shape::Ladder,
         })
     }
 }

@@ -15,6 +15,7 @@ mod gather;
 mod inventory;
 mod journal;
 mod lab;
+mod ladder;
 mod lint;
 mod load;
 mod noted;
@@ -28,6 +29,7 @@ mod reopened;
 mod rolling;
 mod run;
 mod schema;
+mod shape;
 mod show;
 mod term;
 mod vault;
@@ -77,6 +79,8 @@ enum Command {
     Show(show::Show),
     /// Run the benchmarks of a playbook's gates alone; change nothing
     Bench(bench::Bench),
+    /// Play the changes of a playbook one by one, and tell what each is worth
+    Ladder(ladder::Ladder),
     /// Judge stored gates again, and tell what a gate can see
     #[command(subcommand)]
     Gate(gate::Gate),
@@ -123,6 +127,7 @@ pub fn main() -> ExitCode {
         Command::Runs(runs) => runs.run(),
         Command::Show(show) => show.run(),
         Command::Bench(bench) => bench.run(),
+        Command::Ladder(ladder) => ladder.run(),
         Command::Gate(gate) => gate.run(),
         Command::Inventory(inventory) => inventory.run(),
         Command::Doc(doc) => doc.run(),

@@ -10,6 +10,7 @@ use super::options::{HostOptions, LinkOptions, home, user};
 use super::prompting::Prompting;
 use super::purpose::{Plans, Purpose};
 use super::rolling::{self, Conducted};
+use super::shape::Shape;
 use super::term;
 use clap::Args;
 use std::path::PathBuf;
@@ -91,6 +92,9 @@ pub struct Play {
     /// What the plan is for.
     #[arg(skip)]
     pub purpose: Purpose,
+    /// Whether all of the playbook is played as it is written.
+    #[arg(skip)]
+    pub shape: Shape,
 }
 
 impl Play {
@@ -104,10 +108,11 @@ impl Play {
         let dir = gather::folder(&self.playbook);
         let loaded = gather::playbook(&loader, &self.playbook);
         let hosts = load::hosts(&self.hosts, Some(&dir));
-        let (playbook, hosts) = match (loaded, hosts) {
+        let (mut playbook, hosts) = match (loaded, hosts) {
             (Ok(playbook), Ok(hosts)) => (playbook, hosts),
             (Err(exit), _) | (_, Err(exit)) => return exit,
         };
+        self.shape.of(&mut playbook);
         if self.list_tasks || self.list_tags {
             return self.list(&playbook);
         }
@@ -132,7 +137,10 @@ impl Play {
             return list_hosts(&scene);
         }
         let stages = match tunerun::rollout::stages(&scene) {
-            Ok(stages) => Arc::new(stages),
+            Ok(mut stages) => {
+                self.shape.of_stages(&mut stages, &scene);
+                Arc::new(stages)
+            }
             Err(problems) => {
                 term::problems(&problems);
                 return Exit::Wrong;

@@ -53,6 +53,11 @@ pub enum Unlike {
     Differs(Box<Verdict>),
 }
 
+/// The numbers in a name, in order: `play1-wave0-gate12` comes behind `play1-wave0-gate3`.
+fn numbers(name: &str) -> Vec<u64> {
+    name.split(|sign: char| !sign.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
+}
+
 impl Record {
     /// A record of an experiment with its runs, and the answer if there is one.
     pub fn new(experiment: Experiment, runs: Vec<Run>) -> Self {
@@ -70,6 +75,19 @@ impl Record {
             raw: Vec::new(),
             verdict,
         }
+    }
+
+    /// Reads the gates of a run from its folder, in the order in which they were carried out. What cannot be read is
+    /// left out.
+    pub fn of_run(folder: &std::path::Path) -> Vec<Self> {
+        let entries = std::fs::read_dir(folder.join("gates")).into_iter().flatten().flatten();
+        let files = entries
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_some_and(|end| end == "json"));
+        let mut records: Vec<Self> =
+            files.filter_map(|path| serde_json::from_slice(&std::fs::read(path).ok()?).ok()).collect();
+        records.sort_by_key(|record| numbers(&record.experiment.id));
+        records
     }
 
     /// Judges the stored runs again.

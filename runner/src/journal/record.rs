@@ -214,6 +214,8 @@ pub struct Invocation {
     pub allow_partial: bool,
     /// `--over`.
     pub over: Vec<String>,
+    /// Whether each change was judged by itself.
+    pub ladder: bool,
 }
 
 /// One `-e`, by reference.

@@ -20,6 +20,7 @@ mod loops;
 mod play;
 mod role;
 pub mod rollout;
+pub mod rungs;
 pub mod settings;
 pub mod tags;
 mod task;

@@ -8,6 +8,7 @@ pub mod draft;
 pub mod drift;
 pub mod event;
 pub mod evidence;
+pub mod ladder;
 pub mod manual;
 pub mod paint;
 pub mod plan;

@@ -150,7 +150,8 @@ fn the_site_is_booted_one_host_after_another_and_taken_back() {
     }
     let stage = stage(Tier::Booted);
     let (before, old) = (stage.snapshots(), boots(&stage));
-    let tags = ["--yes", "--tags", "all,reboot"];
+    // What nothing sets up at a boot, such as a bridge here, cannot be proven after one.
+    let tags = ["--yes", "--tags", "all,reboot", "-e", "guests_bridge=false"];
     let played = stage.fine(&with(&tags));
     let new = boots(&stage);
     for (host, ((old, _), (new, _))) in HOSTS.iter().zip(old.iter().zip(&new)) {

@@ -20,3 +20,4 @@ mod rollouts;
 mod secrets;
 mod steering;
 mod terminal;
+mod trials;
