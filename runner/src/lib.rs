@@ -17,5 +17,6 @@ pub mod rollout;
 pub mod source;
 pub mod template;
 pub mod transport;
+pub mod trials;
 pub mod vault;
 pub mod yaml;

@@ -9,7 +9,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use tunerun::engine::links::Links;
 use tunerun::engine::run::HostRun;
 use tunerun::engine::walk::Scene;
@@ -52,14 +52,21 @@ const PAIRS: u32 = 24;
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    runs: u32,
-    out: Option<PathBuf>,
+    /// So many runs of each.
+    pub runs: u32,
+    /// Where all of it is written to.
+    pub out: Option<PathBuf>,
+    /// Who takes the figures instead of a table.
+    pub taken: Option<Taken>,
 }
+
+/// The figures of hosts, for whoever asked for them.
+pub type Taken = Arc<Mutex<Vec<(String, BTreeMap<String, Figure>)>>>;
 
 impl Bench {
     /// Runs it.
     pub fn run(self) -> Exit {
-        let asked = Asked { runs: self.runs_each.max(1), out: self.out };
+        let asked = Asked { runs: self.runs_each.max(1), out: self.out, taken: None };
         let play = Play {
             playbook: self.playbook,
             hosts: self.hosts,
@@ -110,6 +117,11 @@ pub async fn measured(
                             break;
                         }
                     }
+                }
+                if let Some(taken) = &asked.taken {
+                    let figures = all.into_iter().map(|measured| (run.state.name.clone(), measured.figures));
+                    taken.lock().unwrap_or_else(PoisonError::into_inner).extend(figures);
+                    continue;
                 }
                 term::data(&table(&scene.playbook.plays[*number].name, &run.state.name, &all));
                 stored.extend(all.iter().map(|measured| json(&run.state.name, measured)));

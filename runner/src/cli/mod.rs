@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand.
 mod apply;
 mod approve;
+mod attribute;
 mod bench;
 mod booting;
 mod capture;
@@ -31,7 +32,9 @@ mod run;
 mod schema;
 mod shape;
 mod show;
+mod sweep;
 mod term;
+mod trying;
 mod vault;
 mod verify;
 
@@ -81,6 +84,10 @@ enum Command {
     Bench(bench::Bench),
     /// Play the changes of a playbook one by one, and tell what each is worth
     Ladder(ladder::Ladder),
+    /// Try the changes of a play in combinations: which of them help, and the fewest that are enough
+    Attribute(attribute::Attribute),
+    /// Try values of one variable: which is best
+    Sweep(sweep::Sweep),
     /// Judge stored gates again, and tell what a gate can see
     #[command(subcommand)]
     Gate(gate::Gate),
@@ -128,6 +135,8 @@ pub fn main() -> ExitCode {
         Command::Show(show) => show.run(),
         Command::Bench(bench) => bench.run(),
         Command::Ladder(ladder) => ladder.run(),
+        Command::Attribute(attribute) => attribute.run(),
+        Command::Sweep(sweep) => sweep.run(),
         Command::Gate(gate) => gate.run(),
         Command::Inventory(inventory) => inventory.run(),
         Command::Doc(doc) => doc.run(),

@@ -136,15 +136,9 @@ impl Play {
         if self.list_hosts {
             return list_hosts(&scene);
         }
-        let stages = match tunerun::rollout::stages(&scene) {
-            Ok(mut stages) => {
-                self.shape.of_stages(&mut stages, &scene);
-                Arc::new(stages)
-            }
-            Err(problems) => {
-                term::problems(&problems);
-                return Exit::Wrong;
-            }
+        let stages = match self.staged(&scene) {
+            Ok(stages) => Arc::new(stages),
+            Err(exit) => return exit,
         };
         if self.acts()
             && (!self.yes || self.step)
@@ -259,7 +253,7 @@ impl Play {
             term::say("nothing was changed");
             return Exit::Wrong.into();
         }
-        if let Some(exit) = self.foreseen(&scene, &stages, &planned) {
+        if let Some(exit) = self.foreseen(&scene, &stages, &planned, &unreachable) {
             return exit.into();
         }
         made_from.extend(NOTED.origins());

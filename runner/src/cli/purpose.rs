@@ -4,6 +4,7 @@ use super::exit::Exit;
 use super::options::typed;
 use super::play::Play;
 use super::term;
+use super::trying::Sink;
 use super::{apply, bench, capture, diagnose, evidence, plan, run, verify};
 use std::sync::Arc;
 use tunerun::engine::run::{HostError, HostRun, Review};
@@ -31,6 +32,8 @@ pub enum Purpose {
     Capture(diagnose::Asked),
     /// The benchmarks of its gates are run alone.
     Bench(bench::Asked),
+    /// The changes that can be tried are told.
+    Bundle(Sink),
     /// It was reviewed before, and must be the same.
     Apply(Arc<Saved>, String),
     /// It goes on with a run that was cut off.
@@ -103,7 +106,7 @@ impl Play {
             Purpose::Diagnose(asked) => Err(diagnose::told(asked, &planned, unreachable)),
             Purpose::Capture(asked) => Err(capture::told(asked, &planned, unreachable)),
             // It is measured before anything is planned.
-            Purpose::Bench(_) => Err(Exit::Done),
+            Purpose::Bench(_) | Purpose::Bundle(_) => Err(Exit::Done),
             Purpose::Apply(saved, _) => apply::judged(self, scene, saved, planned, unreachable, made_from),
         }
     }

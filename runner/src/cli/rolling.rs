@@ -2,13 +2,15 @@
 use super::ends;
 use super::exit::Exit;
 use super::play::Play;
+use super::purpose::Purpose;
+use super::shape::Shape;
 use super::term;
 use jiff::Zoned;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use tunerun::engine::fleet::{Applying, Fleet};
 use tunerun::engine::links::Links;
-use tunerun::engine::run::HostRun;
+use tunerun::engine::run::{HostError, HostRun};
 use tunerun::engine::walk::{Scene, Walked};
 use tunerun::journal::{HostEnd, Journal, Store};
 use tunerun::playbook::rollout::Day;
@@ -30,13 +32,34 @@ impl From<Exit> for Conducted {
 }
 
 impl Play {
+    /// The rollouts and gates of a playbook, in the shape that is played.
+    pub(super) fn staged(&self, scene: &Scene) -> Result<Stages, Exit> {
+        let mut stages = rollout::stages(scene).map_err(|problems| {
+            term::problems(&problems);
+            Exit::Wrong
+        })?;
+        self.shape.of_stages(&mut stages, scene);
+        if self.shape == Shape::Ladder && stages.values().all(|stage| stage.parts.is_empty()) {
+            term::wrong(
+                "no play of this playbook has a gate",
+                Some("say `gate: {benchmarks: [...]}` on a play"),
+            );
+            return Err(Exit::Wrong);
+        }
+        Ok(stages)
+    }
+
     /// Shows the rollouts and gates that a plan asks for. Gives the exit where one is refused.
     pub(super) fn foreseen(
         &self,
         scene: &Scene,
         stages: &Stages,
         planned: &[(HostRun, Walked)],
+        unreachable: &[(String, HostError)],
     ) -> Option<Exit> {
+        if let Purpose::Bundle(sink) = &self.purpose {
+            return Some(sink.take(scene, stages, planned, unreachable));
+        }
         if !self.purpose.plans() {
             return None;
         }

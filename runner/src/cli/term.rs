@@ -5,9 +5,36 @@ use tunerun::diagnostic::Diagnostic;
 use tunerun::report::diagnostic::{count, render};
 use tunerun::report::paint::Paint;
 
+/// What is held back, in the order in which it came, while somebody plays many times.
+static HELD: Mutex<Option<Vec<u8>>> = Mutex::new(None);
+
+/// Holds back all that is said from now on.
+pub fn hold() {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default();
+}
+
+/// Ends that; what was held back is said now, or dropped.
+pub fn release(show: bool) {
+    let held = HELD.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(held) = held.filter(|_| show) {
+        let _ = std::io::stderr().lock().write_all(&held);
+    }
+}
+
+/// Whether it was held back.
+fn is_held(text: &str) -> bool {
+    let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(held) = held.as_mut() else { return false };
+    held.extend_from_slice(text.as_bytes());
+    if !text.ends_with('\n') {
+        held.push(b'\n');
+    }
+    true
+}
+
 /// Prints data. A reader that went away (a closed pipe) is not an error.
 pub fn data(text: &str) {
-    if text.is_empty() {
+    if text.is_empty() || is_held(text) {
         return;
     }
     let mut out = std::io::stdout().lock();
@@ -34,6 +61,9 @@ pub fn bytes(bytes: &[u8]) {
 
 /// Says something beside the data.
 pub fn say(text: &str) {
+    if is_held(text) {
+        return;
+    }
     let mut out = std::io::stderr().lock();
     let _ = out.write_all(text.as_bytes());
     if !text.ends_with('\n') {

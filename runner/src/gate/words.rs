@@ -71,6 +71,14 @@ impl Direction {
         }
     }
 
+    /// The figure that a goodness stands for.
+    pub fn figure(self, goodness: f64) -> f64 {
+        match self {
+            Self::Higher => goodness.exp(),
+            Self::Lower => (-goodness).exp(),
+        }
+    }
+
     /// The relative change of the figure itself that a difference in goodness stands for.
     pub fn relative(self, difference: f64) -> f64 {
         match self {

@@ -16,3 +16,4 @@ pub mod progress;
 pub mod reference;
 pub mod schema;
 pub mod terminal;
+pub mod trials;

@@ -6,6 +6,7 @@
 //! [`judge`](crate::gate::judge()) has its answer. What ends it early is a [`Halt`].
 mod alone;
 mod bed;
+mod bundle;
 mod conduct;
 mod desk;
 mod event;
@@ -22,6 +23,7 @@ mod waves;
 mod window;
 
 pub use alone::{Alone, alone};
+pub use bundle::{Bundle, Change, bundle};
 pub use conduct::{Conducted, conduct};
 pub use desk::{Answer, Desk};
 pub use foresee::{Foreseen, foresee};

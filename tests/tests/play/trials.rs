@@ -74,6 +74,64 @@ fn a_rung_that_harms_ends_the_ladder() {
     done.ended(7).says("the cache").says("REGRESS: does not stay");
     assert!(!done.out.contains("the wire "), "it was not begun: {}", done.out);
     assert_eq!(bed.got("a/disk"), None);
+    let runs = bed.runs().len();
     bed.file("site.yml", "- hosts: all\n  tasks: []\n");
-    bed.tunerun(&["ladder", &site, "-i", &hosts, "--yes"]).ended(2).says("no play of this playbook has a gate");
+    bed.tunerun(&["ladder", &site, "-i", &hosts, "--yes"])
+        .ended(2)
+        .says("no play of this playbook has a gate");
+    assert_eq!(bed.runs().len(), runs, "nothing was begun");
+}
+
+#[test]
+fn a_sweep_finds_the_best_value_and_leaves_nothing() {
+    let (bed, site, hosts) = bed(&["a", "b"], &playbook("{{ disk }}", 100, 100));
+    let words = ["sweep", &site, "-i", &hosts, "--var", "disk", "--values", "100,150,300,303", "--seed", "1"];
+    let done = bed.tunerun(&[&words[..], &["--yes"]].concat());
+    done.ok().says("sweep of disk on a, 3 rounds").says("12 of 12");
+    let row =
+        |value: &str| done.out.lines().find(|line| line.trim_start().starts_with(value)).unwrap().to_owned();
+    assert!(row("100").contains("  -"), "{}", done.out);
+    assert!(row("150").contains("+49.") || row("150").contains("+50."), "{}", done.out);
+    assert!([row("300"), row("303")].iter().any(|row| row.ends_with("best")), "{}", done.out);
+    assert_eq!(bed.names("a"), ["runs"], "nothing of it stays");
+    assert!(bed.names("b").is_empty(), "the other host is no canary");
+    let lower = |text: &str| text.to_lowercase();
+    assert!(!lower(&done.err).contains("error"), "{}", done.err);
+    bed.tunerun(&words).ended(16).says("nobody can be asked whether to begin");
+    let mut odd = words;
+    odd[7] = "5";
+    bed.tunerun(&odd).ended(2).says("one value is no sweep");
+    odd[7] = words[7];
+    odd[5] = "dsk";
+    bed.tunerun(&[&odd[..], &["--yes"]].concat()).ended(1).says("disk");
+}
+
+#[test]
+fn a_bundle_is_attributed_to_the_fewest_changes() {
+    let (bed, site, hosts) = bed(&["a"], &playbook("250", 103, 99));
+    let done = bed.tunerun(&["attribute", &site, "-i", &hosts, "--seed", "2", "--yes"]);
+    done.ok().says("3 changes on a: 16 trials").says("fewest that gain as much as all: the disk");
+    let row =
+        |title: &str| done.out.lines().find(|line| line.trim_start().starts_with(title)).unwrap().to_owned();
+    assert!(row("the disk").contains("+1") && row("the disk").ends_with("helps"), "{}", done.out);
+    assert!(row("the cache").contains("+2.") || row("the cache").contains("+3."), "{}", done.out);
+    done.says("rate with these alone beside all of them: -").says("nothing of it stays");
+    assert_eq!(bed.names("a"), ["runs"]);
+}
+
+#[test]
+fn a_trial_that_breaks_is_taken_back_and_ends_all() {
+    let (bed, site, hosts) = bed(&["a"], &playbook("250", 103, 99));
+    bed.file("measure", "[ ! -e \"$1/cache\" ] || { echo no >&2; exit 1; }\necho '{\"rate\": 1}'\n");
+    let done = bed.tunerun(&["attribute", &site, "-i", &hosts, "--yes"]);
+    done.ended(1).says("the command ended with 1: no");
+    assert!(bed.names("a").is_empty(), "{:?}", bed.names("a"));
+    bed.file(
+        "site.yml",
+        &playbook("1", 2, 3)
+            .replace("copy: {dest: \"{{ root }}/wire\", content: \"3\\n\"}", "command: touch x"),
+    );
+    bed.tunerun(&["attribute", &site, "-i", &hosts, "--yes"])
+        .ended(14)
+        .says("cannot be taken off again, so it cannot be tried");
 }
