@@ -5,6 +5,7 @@ use super::play::Play;
 use super::purpose::Purpose;
 use super::term;
 use clap::Args;
+use jiff::Zoned;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,7 +20,7 @@ use tunerun::gate::summary::shown;
 use tunerun::gate::{Direction, Errors, Figure, Schedule};
 use tunerun::inventory::HostId;
 use tunerun::load::{Measured, Raw};
-use tunerun::rollout::{Alone, Stages, alone};
+use tunerun::rollout::{Alone, Profiles, Stages, alone, learn};
 
 /// Runs the benchmarks of a playbook's gates and changes nothing: each host of a play is measured as a gate would measure it.
 ///
@@ -81,7 +82,7 @@ impl Bench {
 
 /// Measures host after host, so that none disturbs another.
 pub async fn measured(
-    asked: &Asked,
+    (asked, profiles): (&Asked, &Profiles),
     scene: &Arc<Scene>,
     links: &Arc<Links>,
     stages: &Stages,
@@ -122,6 +123,13 @@ pub async fn measured(
                     let figures = all.into_iter().map(|measured| (run.state.name.clone(), measured.figures));
                     taken.lock().unwrap_or_else(PoisonError::into_inner).extend(figures);
                     continue;
+                }
+                match learn(profiles, scene, (&run, *number), &gate, &all, &Zoned::now().to_string()) {
+                    Ok(true) => {
+                        term::say(&format!("{}: its noise is kept; plans of gates use it", run.state.name))
+                    }
+                    Ok(false) => {}
+                    Err(why) => term::wrong(format!("the noise cannot be kept: {why}"), None),
                 }
                 term::data(&table(&scene.playbook.plays[*number].name, &run.state.name, &all));
                 stored.extend(all.iter().map(|measured| json(&run.state.name, measured)));

@@ -28,7 +28,7 @@ use tunerun::playbook::Loader;
 use tunerun::report::event::Event;
 use tunerun::report::plan::{Sum, fleet};
 use tunerun::report::terminal::Terminal;
-use tunerun::rollout::Stages;
+use tunerun::rollout::{Profiles, Stages};
 use tunerun::transport::endpoint::Defaults;
 
 /// Plans a playbook for its hosts, shows the plan, asks, applies it and proves it.
@@ -239,7 +239,8 @@ impl Play {
             run
         };
         if let Purpose::Bench(asked) = &self.purpose {
-            return bench::measured(asked, &scene, &links, &stages, &host).await.into();
+            let profiles = Profiles::beside(&self.links.runs());
+            return bench::measured((asked, &profiles), &scene, &links, &stages, &host).await.into();
         }
         let Planning { planned, unreachable, broken } = plan_all(&scene, &host).await;
         for why in broken {

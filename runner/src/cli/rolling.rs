@@ -15,7 +15,7 @@ use tunerun::engine::walk::{Scene, Walked};
 use tunerun::journal::{HostEnd, Journal, Store};
 use tunerun::playbook::rollout::Day;
 use tunerun::rollout::guards::left_by;
-use tunerun::rollout::{self, Desk, Halt, Moment, Stages, conduct, foresee};
+use tunerun::rollout::{self, Desk, Halt, Moment, Profiles, Stages, conduct, foresee};
 
 /// How a play was conducted.
 pub(super) struct Conducted {
@@ -63,7 +63,7 @@ impl Play {
         if !self.purpose.plans() {
             return None;
         }
-        let foreseen = foresee(scene, stages, planned);
+        let foreseen = foresee(scene, stages, planned, &Profiles::beside(&self.links.runs()));
         term::data(&foreseen.text);
         if foreseen.refused.is_empty() {
             return None;

@@ -153,15 +153,8 @@ pub fn cheaper(
 ///
 /// `noise` has one entry a metric; nothing where it was never measured.
 pub fn refusals(experiment: &Experiment, noise: &[Option<Noise>]) -> Vec<String> {
-    let schedule = experiment.schedule();
-    let binding = experiment.metrics.iter().filter(|metric| !metric.warn).count().max(1);
-    let rollback = experiment.budget().rollback / binding as f64;
     let mut refusals = experiment.faults();
-    for (metric, noise) in experiment.metrics.iter().zip(noise).filter(|(metric, _)| !metric.warn) {
-        refusals.extend(blind(experiment, metric, noise.as_ref(), |noise| {
-            shown_by(experiment, metric, noise).visible(schedule.max_pairs(), &schedule, rollback)
-        }));
-    }
+    refusals.extend(blind_spots(experiment, noise));
     if experiment.toggle == Toggle::None && experiment.canaries.len().min(experiment.controls.len()) < 4 {
         let why = if experiment.reach == Reach::Cluster {
             "a cluster has no controls"
@@ -175,6 +168,20 @@ pub fn refusals(experiment: &Experiment, noise: &[Option<Noise>]) -> Vec<String>
         ));
     }
     refusals
+}
+
+/// The losses that an experiment promises to see and cannot see, in words; `noise` as of [`refusals`].
+pub fn blind_spots(experiment: &Experiment, noise: &[Option<Noise>]) -> Vec<String> {
+    let schedule = experiment.schedule();
+    let binding = experiment.metrics.iter().filter(|metric| !metric.warn).count().max(1);
+    let rollback = experiment.budget().rollback / binding as f64;
+    let mut blind_spots = Vec::new();
+    for (metric, noise) in experiment.metrics.iter().zip(noise).filter(|(metric, _)| !metric.warn) {
+        blind_spots.extend(blind(experiment, metric, noise.as_ref(), |noise| {
+            shown_by(experiment, metric, noise).visible(schedule.max_pairs(), &schedule, rollback)
+        }));
+    }
+    blind_spots
 }
 
 fn blind(

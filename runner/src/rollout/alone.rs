@@ -1,6 +1,7 @@
 //! The benchmarks of gates, run alone: nothing is changed.
 use super::bed::seen;
 use super::measuring::terms;
+use super::profiles::Profiles;
 use super::stage::Stage;
 use crate::diagnostic::Diagnostic;
 use crate::engine::links::Links;
@@ -25,6 +26,22 @@ impl Stage {
     pub fn gates(&self) -> Vec<Arc<Node>> {
         self.gate.iter().chain(&self.parts).cloned().collect()
     }
+}
+
+/// Keeps the noise of runs that were measured alone. Gives whether they were enough.
+///
+/// # Errors
+/// Where it cannot be written.
+pub fn learn(
+    profiles: &Profiles,
+    scene: &Scene,
+    (run, play): (&HostRun, usize),
+    gate: &Node,
+    runs: &[Measured],
+    now: &str,
+) -> std::io::Result<bool> {
+    // What is wrong with the gate was told when it was measured.
+    seen(scene, run, play, gate).map_or(Ok(false), |seen| profiles.learn(&seen, runs, now))
 }
 
 /// Runs the benchmarks of a gate once, as one host of its play sees them.

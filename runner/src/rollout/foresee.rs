@@ -1,12 +1,14 @@
 //! What a plan says of rollouts and gates, and which gates it refuses.
 use super::bed::{Seen, seen};
 use super::gating::expected;
+use super::profiles::Profiles;
 use super::stage::{Stage, Stages};
 use crate::diagnostic::Diagnostic;
 use crate::engine::run::{Asked, HostRun, Part};
 use crate::engine::walk::{Gated, Scene, Walked};
-use crate::gate::effort::{Timing, cheaper, refusals};
-use crate::gate::{Experiment, Reach, Toggle};
+use crate::gate::effort::{Timing, blind_spots, cheaper};
+use crate::gate::noise::Noise;
+use crate::gate::{Experiment, Metric, Reach, Toggle};
 use crate::inventory::HostId;
 use crate::playbook::rollout::{Activate, Gate, Preflight};
 use crate::report::progress::{span, time};
@@ -24,20 +26,25 @@ pub struct Foreseen {
 }
 
 /// Looks ahead: who goes when, and what each gate costs and can see.
-pub fn foresee(scene: &Scene, stages: &Stages, planned: &[(HostRun, Walked)]) -> Foreseen {
+pub fn foresee(
+    scene: &Scene,
+    stages: &Stages,
+    planned: &[(HostRun, Walked)],
+    profiles: &Profiles,
+) -> Foreseen {
     let mut foreseen = Foreseen::default();
     for stage in stages.values() {
         rollout(scene, stage, &mut foreseen.text);
         let play = scene.playbook.plays[stage.play].name.clone();
         if let Some(node) = &stage.gate {
             let of = Part { play: stage.play, part: None };
-            judged(scene, stage, &Judged { of, title: play, node }, planned, &mut foreseen);
+            judged(scene, stage, &Judged { of, title: play, node }, (planned, profiles), &mut foreseen);
             continue;
         }
         for gated in parts(stage, planned) {
             let of = Part { play: stage.play, part: Some(gated.part) };
             let gated = Judged { of, title: gated.title, node: &gated.gate };
-            judged(scene, stage, &gated, planned, &mut foreseen);
+            judged(scene, stage, &gated, (planned, profiles), &mut foreseen);
         }
     }
     foreseen
@@ -63,7 +70,7 @@ fn judged(
     scene: &Scene,
     stage: &Stage,
     judged: &Judged<'_>,
-    planned: &[(HostRun, Walked)],
+    (planned, profiles): (&[(HostRun, Walked)], &Profiles),
     foreseen: &mut Foreseen,
 ) {
     let changing = changing(stage, judged.of, planned);
@@ -75,16 +82,16 @@ fn judged(
         );
         return;
     }
-    let mut found: Option<Seen> = None;
+    let mut found: Vec<Seen> = Vec::new();
     for (run, asked) in &changing {
         match seen(scene, run, stage.play, judged.node) {
-            Ok(seen) => drop(found.get_or_insert(seen)),
+            Ok(seen) => found.push(seen),
             Err(problems) => foreseen.refused.extend(problems),
         }
-        foreseen.refused.extend(one_way(run, asked, judged.node, found.as_ref()));
+        foreseen.refused.extend(one_way(run, asked, judged.node, found.first()));
     }
-    if let Some(found) = found {
-        gate(scene, stage, judged, &found.gate, &changing, foreseen);
+    if !found.is_empty() {
+        gate(scene, stage, judged, (&found, profiles), &changing, foreseen);
     }
 }
 
@@ -144,11 +151,11 @@ fn gate(
     scene: &Scene,
     stage: &Stage,
     judged: &Judged<'_>,
-    gate: &Gate,
+    (found, profiles): (&[Seen], &Profiles),
     changing: &[(&HostRun, Vec<Asked>)],
     foreseen: &mut Foreseen,
 ) {
-    let node = judged.node;
+    let (node, gate) = (judged.node, &found[0].gate);
     let canaries = changing.iter().map(|(run, _)| run.state.name.clone()).collect();
     let refuse = |words: String| Diagnostic::error(words, node.span.clone());
     foreseen.refused.extend(unbuilt(gate).into_iter().map(refuse));
@@ -166,20 +173,26 @@ fn gate(
         let words = format!("`{}` is felt after a boot, and `toggle: runtime` makes none", task.title);
         foreseen.refused.push(refuse(words).help("say `toggle: reboot`: pairs of boots"));
     }
-    let noise = vec![None; experiment.metrics.len()];
-    foreseen.refused.extend(refusals(&experiment, &noise).into_iter().filter(|_| dilutes(gate)).map(refuse));
-    let cost = expected(gate, &experiment);
+    let known: Vec<Option<Known>> =
+        experiment.metrics.iter().map(|metric| known(found, profiles, metric)).collect();
+    let noise: Vec<Option<Noise>> =
+        known.iter().map(|known| known.as_ref().map(|known| known.noise)).collect();
+    foreseen.refused.extend(blind_spots(&experiment, &noise).into_iter().map(refuse));
+    let cost = expected(gate, &experiment, &noise);
     let _ =
         writeln!(foreseen.text, "  gate {}: {}, {}", judged.title, cost.design, span(cost.least, cost.most));
-    for metric in &experiment.metrics {
+    for (metric, known) in experiment.metrics.iter().zip(&known) {
         let kind = if metric.cost { "accepted price" } else { "margin" };
-        let _ = writeln!(
-            foreseen.text,
-            "    {} ({}): {kind} {:.1} %",
-            metric.name,
-            metric.from,
-            metric.margin * 100.0
-        );
+        let seen = cost.visible.iter().find(|(name, _)| *name == metric.name);
+        let seen = seen.zip(known.as_ref()).map_or(String::new(), |((_, loss), known)| {
+            let (runs, learnt) = (known.runs, &known.learnt);
+            format!(
+                "; at the noise of {runs} runs ({learnt}) a loss of {:.1} % shows at the least",
+                loss * 100.0
+            )
+        });
+        let margin = metric.margin * 100.0;
+        let _ = writeln!(foreseen.text, "    {} ({}): {kind} {margin:.1} %{seen}", metric.name, metric.from);
     }
     let limits = [
         (gate.max_time.map(|most| most.0), "`max_time`"),
@@ -195,9 +208,25 @@ fn gate(
     }
 }
 
-/// Whether a share of the load is said: what is seen of a loss shrinks with it.
-fn dilutes(gate: &Gate) -> bool {
-    gate.benchmarks.iter().any(|bench| bench.share.0 < 1.0)
+/// What was learnt of a metric.
+struct Known {
+    noise: Noise,
+    learnt: String,
+    runs: u32,
+}
+
+/// The noise of a metric on all canaries: that of the noisiest, and nothing where it is not known of one.
+fn known(found: &[Seen], profiles: &Profiles, metric: &Metric) -> Option<Known> {
+    let all: Option<Vec<Known>> = found
+        .iter()
+        .map(|seen| {
+            let (noise, learnt, runs) = profiles.noise(seen, metric)?;
+            // The day is enough to tell whether it still holds.
+            let learnt = learnt.split('T').next().unwrap_or_default().to_owned();
+            Some(Known { noise, learnt, runs })
+        })
+        .collect();
+    all?.into_iter().max_by(|one, other| one.noise.pair_sd.total_cmp(&other.noise.pair_sd))
 }
 
 /// Cheaper designs that fit, in words.

@@ -7,6 +7,7 @@ use super::halt::Halt;
 use super::stage::Stage;
 use crate::engine::run::{Arms, Asked, Mark};
 use crate::gate::effort::{Timing, effort};
+use crate::gate::noise::Noise;
 use crate::gate::summary::summary;
 use crate::gate::{Arm, Experiment, Judgement, Live, Outcome, Toggle, Verdict, Wanted, judge};
 use crate::inventory::HostId;
@@ -106,7 +107,8 @@ impl Rolling<'_, '_> {
         let hosts = changed.map(|host| (host.clone(), self.scene.number_batches(host, 0))).collect();
         let record = Record::GateBegan { id: bed.experiment.id.clone(), hosts };
         self.fleet.journal.decide(record).await.map_err(|error| Halt::Held { why: error.to_string() })?;
-        let expected = expected(&bed.gate, &bed.experiment);
+        let noise = vec![None; bed.experiment.metrics.len()];
+        let expected = expected(&bed.gate, &bed.experiment, &noise);
         self.tell(Progress::GateBegan {
             change: bed.experiment.change.clone(),
             design: expected.design,
@@ -360,7 +362,11 @@ impl Rolling<'_, '_> {
 }
 
 /// What an experiment costs.
-pub(super) fn expected(gate: &Gate, experiment: &Experiment) -> crate::gate::effort::Effort {
+pub(super) fn expected(
+    gate: &Gate,
+    experiment: &Experiment,
+    noise: &[Option<Noise>],
+) -> crate::gate::effort::Effort {
     let timing = Timing {
         settle: gate.run.settle.0,
         ramp: gate.run.ramp.0,
@@ -369,7 +375,7 @@ pub(super) fn expected(gate: &Gate, experiment: &Experiment) -> crate::gate::eff
         ..Timing::default()
     };
     let loads = gate.benchmarks.iter().filter(|bench| bench.tool.driver().loads()).count() as u32;
-    effort(experiment, &timing, loads, &vec![None; experiment.metrics.len()])
+    effort(experiment, &timing, loads, noise)
 }
 
 /// The hosts that have something to change, in order.

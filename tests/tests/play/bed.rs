@@ -82,9 +82,11 @@ impl Bed {
 
     /// The names of the runs, oldest first.
     pub fn runs(&self) -> Vec<String> {
-        let names = fs::read_dir(self.dir.join("runs")).into_iter().flatten();
+        let folders = fs::read_dir(self.dir.join("runs")).into_iter().flatten();
+        // The noise of benchmarks is kept beside the runs.
+        let folders = folders.filter(|folder| folder.as_ref().unwrap().file_name() != "noise");
         let mut names: Vec<String> =
-            names.map(|name| name.unwrap().file_name().into_string().unwrap()).collect();
+            folders.map(|name| name.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }

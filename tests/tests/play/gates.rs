@@ -218,6 +218,15 @@ fn a_gate_is_refused_in_the_plan() {
     refused(&command, &["cannot be taken off again", "toggle: none"]);
     let share = playbook("{waves: [1]}", "", 50).replace("- id: own", "- id: own\n        share: 2%");
     refused(&share, &["serve 2.00 % of the load", "gate calibrate"]);
+    // Once the noise is known, so is what shows: half of a margin does, a fiftieth of it does not.
+    let site = bed.dir.join("site.yml").display().to_string();
+    let hosts = bed.dir.join("hosts.yml").display().to_string();
+    bed.tunerun(&["gate", "calibrate", &site, "-i", &hosts, "--limit", "a"])
+        .ok()
+        .says("a: its noise is kept; plans of gates use it");
+    refused(&share, &["serve 2.00 % of the load", "24 pairs at this noise", "show a loss of"]);
+    bed.file("site.yml", &share.replace("share: 2%", "share: 50%"));
+    bed.call(&["--check"]).ok().says("margin 5.0 %; at the noise of 12 runs (20");
     let later = playbook("{waves: [1], activate: later}", "", 50);
     bed.play(&later).ended(2).says("exclude each other");
     assert_eq!(knobs(&bed, &["a", "b"]), ["100", "100"]);
