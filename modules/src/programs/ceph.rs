@@ -23,6 +23,7 @@ const TELL: &str = "how=$1 wait=$2 conf=$3 key=$4 as=$5 whom=$6; shift 6; \
 pub const READING: &[Program] = &[
     Program::new("ceph-fsid", &["sh", "-c", RUN, "fsid"], "the cluster's fsid"),
     Program::new("ceph-status", &["sh", "-c", RUN, "status -f json"], "the cluster's state in short"),
+    Program::new("ceph-osd-perf", &["sh", "-c", RUN, "osd perf -f json"], "the latencies that OSDs report"),
     Program::new("ceph-health", &["sh", "-c", RUN, "health detail -f json"], "the cluster's health codes"),
     Program::new("ceph-versions", &["sh", "-c", RUN, "versions -f json"], "which versions the daemons run"),
     Program::new("ceph-features", &["sh", "-c", RUN, "features -f json"], "which features clients have"),

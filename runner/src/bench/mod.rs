@@ -319,6 +319,15 @@ impl Benchmark {
         }
     }
 
+    /// Whether it loads a Ceph cluster, wherever it runs.
+    pub fn loads_a_cluster(&self) -> bool {
+        match self {
+            Self::Fio(fio) => fio.ioengine == fio::Engine::Rbd,
+            Self::RadosBench(_) | Self::RbdBench(_) | Self::CephOsdBench(_) => true,
+            _ => false,
+        }
+    }
+
     /// Its driver.
     pub fn driver(&self) -> &dyn Driver {
         match self {

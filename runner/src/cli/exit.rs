@@ -44,6 +44,31 @@ pub enum Exit {
 }
 
 impl Exit {
+    /// The exit of a code.
+    pub fn of(code: i32) -> Option<Self> {
+        const ALL: [Exit; 18] = [
+            Exit::Done,
+            Exit::Failed,
+            Exit::Wrong,
+            Exit::Unreachable,
+            Exit::NoHosts,
+            Exit::Stale,
+            Exit::UndoIncomplete,
+            Exit::RolledBack,
+            Exit::Drift,
+            Exit::Held,
+            Exit::Pending,
+            Exit::Regress,
+            Exit::Inconclusive,
+            Exit::Staged,
+            Exit::GateRefused,
+            Exit::Busy,
+            Exit::Declined,
+            Exit::Lost,
+        ];
+        ALL.into_iter().find(|exit| *exit as i32 == code)
+    }
+
     /// The table for `--help`.
     pub const TABLE: &'static str = "\
 Exit codes:

@@ -6,6 +6,7 @@ mod bench;
 mod booting;
 mod capture;
 mod continuing;
+mod detached;
 mod diagnose;
 mod doc;
 mod ends;
@@ -72,6 +73,8 @@ enum Command {
     Undo(journal::Undo),
     /// Go on with a run that was cut off: take back what is half done, then play again
     Resume(journal::Resume),
+    /// Look at a run that goes on by itself, to its end
+    Attach(detached::Attach),
     /// Say yes or no to a run that waits for a person
     Approve(approve::Approve),
     /// Give up the ways back of a run and clean its folders on the hosts
@@ -110,6 +113,7 @@ enum Command {
 
 /// Runs the command line.
 pub fn main() -> ExitCode {
+    detached::leave_terminal();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -129,6 +133,7 @@ pub fn main() -> ExitCode {
         Command::Run(run) => run.run(),
         Command::Undo(undo) => undo.run(),
         Command::Resume(resume) => resume.run(),
+        Command::Attach(attach) => attach.run(),
         Command::Approve(approve) => approve.run(),
         Command::Close(close) => close.run(),
         Command::Runs(runs) => runs.run(),

@@ -104,7 +104,7 @@ impl Plan {
 }
 
 /// Whether the name of a variable on the command line says that its value is a secret.
-fn may_be_secret(word: &str) -> bool {
+pub(super) fn may_be_secret(word: &str) -> bool {
     const NAMES: [&str; 4] = ["pass", "secret", "token", "private_key"];
     let names = match word.trim_start().starts_with(['{', '[']) {
         true => word,

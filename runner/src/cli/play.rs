@@ -65,6 +65,9 @@ pub struct Play {
     /// Apply without asking
     #[arg(short, long)]
     pub yes: bool,
+    /// Plan and ask here, then let the run go on by itself: see `tunerun attach`
+    #[arg(long, conflicts_with = "check")]
+    pub detach: bool,
     /// Ask before each host; hosts go one after another
     #[arg(long)]
     pub step: bool,
@@ -99,7 +102,10 @@ pub struct Play {
 
 impl Play {
     /// Runs it.
-    pub fn run(self) -> Exit {
+    pub fn run(mut self) -> Exit {
+        if std::mem::take(&mut self.detach) {
+            return self.detached();
+        }
         self.with(gather::loader())
     }
 

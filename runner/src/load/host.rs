@@ -87,7 +87,8 @@ impl Host {
     /// Starts a call; its output once it is over. Where the task is dropped the call ends.
     pub fn run(&self, call: &Call) -> Calling {
         let (connection, who, text) = (Arc::clone(&self.connection), self.who.clone(), script::call(call));
-        let (name, limit, room) = (self.name.clone(), call.limit, Arc::clone(&self.room));
+        let (name, room) = (self.name.clone(), Arc::clone(&self.room));
+        let limit = call.limit + script::AFTER * u32::try_from(call.after.len()).unwrap_or(u32::MAX);
         Calling(tokio::spawn(async move {
             let lost = |why: &dyn std::fmt::Display| failed(format!("{name}: {why}"));
             let _place = room.acquire_owned().await.map_err(|why| lost(&why))?;

@@ -9,7 +9,7 @@ use std::time::Duration;
 pub const READY: &str = "tunerun: ready";
 
 /// How long each command afterwards may take.
-const AFTER: Duration = Duration::from_secs(60);
+pub const AFTER: Duration = Duration::from_secs(60);
 
 /// What starts every script: the program gets no input, since ours is the lifeline, and the shell's own words are lost.
 const BEGIN: &str = "command -v setsid >/dev/null 2>&1 || { echo 'setsid is not installed: without it a benchmark cannot \

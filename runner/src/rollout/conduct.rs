@@ -1,4 +1,5 @@
 //! Play after play: plain plays batch by batch, rollouts wave by wave.
+use super::calmly::Calm;
 use super::desk::{Answer, Desk};
 use super::event::{Told, heard};
 use super::guards::{Alive, Guards, Stopped};
@@ -36,6 +37,7 @@ pub async fn conduct(
                 let halt = rolling.whole().await.err();
                 questions = rolling.questions;
                 conducted.guards.extend(rolling.guards.take());
+                conducted.guards.extend(rolling.calmed());
                 if halt.is_some() {
                     rolling.rest();
                 }
@@ -126,6 +128,10 @@ pub(super) struct Rolling<'r, 'f> {
     pub guards: Option<Guards>,
     /// Keeps what guards have set alive.
     pub alive: Option<Alive>,
+    /// The clusters of the gate that is under way.
+    pub calm: Option<Calm>,
+    /// The guards of gates that are over.
+    pub over: Vec<Guards>,
     questions: usize,
 }
 
@@ -157,6 +163,8 @@ impl<'r, 'f> Rolling<'r, 'f> {
             judged: None,
             guards: None,
             alive: None,
+            calm: None,
+            over: Vec::new(),
             questions,
         }
     }

@@ -8,9 +8,9 @@ use crate::engine::run::{Asked, HostRun, Part};
 use crate::engine::walk::{Gated, Scene, Walked};
 use crate::gate::effort::{Timing, blind_spots, cheaper};
 use crate::gate::noise::Noise;
-use crate::gate::{Experiment, Metric, Reach, Toggle};
+use crate::gate::{Experiment, Metric, Toggle};
 use crate::inventory::HostId;
-use crate::playbook::rollout::{Activate, Gate, Preflight};
+use crate::playbook::rollout::{Activate, Gate};
 use crate::report::progress::{span, time};
 use crate::yaml::Node;
 use std::fmt::Write as _;
@@ -260,9 +260,5 @@ fn unbuilt(gate: &Gate) -> Vec<String> {
         }
     };
     say(gate.toggle == Toggle::Guest, "`toggle: guest`");
-    say(gate.scope == Reach::Cluster && gate.rate.is_some(), "`rate:`");
-    say(gate.abort_if.is_some(), "`abort_if:`");
-    let steal = Preflight { steal_max: gate.preflight.steal_max, ..Preflight::default() };
-    say(gate.preflight != steal, "`preflight:`, but for `steal_max`,");
     words
 }

@@ -52,6 +52,7 @@ impl Rolling<'_, '_> {
         };
         self.boots |= bed.experiment.toggle == Toggle::Reboot;
         self.begin(&mut bed, 0).await?;
+        self.calm(&mut bed).await?;
         if bed.experiment.toggle != Toggle::None {
             // The change is made first: what fails fails before anything is measured, and the way back is tried.
             let arms = changing.iter().map(|host| (*host, Arm::B)).collect();
@@ -63,6 +64,7 @@ impl Rolling<'_, '_> {
         let verdict = self.experiment(&mut bed).await?;
         self.answered(&bed, &verdict).await?;
         self.follow(&mut bed, &verdict).await?;
+        self.at_ease().await?;
         // Those that had nothing to change have handlers and commands that follow.
         let rest: Vec<HostId> = hosts.iter().copied().filter(|host| !changing.contains(host)).collect();
         self.forward(&rest, max_down).await?;
@@ -347,7 +349,7 @@ impl Rolling<'_, '_> {
     }
 
     /// A gate that cannot be carried out to an answer.
-    async fn undecided(&mut self, bed: &Bed, why: String) -> Result<(), Halt> {
+    pub async fn undecided(&mut self, bed: &Bed, why: String) -> Result<(), Halt> {
         self.tell(Progress::Noted(format!("gate {}: INCONCLUSIVE: {why}", bed.experiment.change)));
         let why = format!("{} INCONCLUSIVE: {why}", bed.experiment.change);
         match self.on_inconclusive() {

@@ -2,6 +2,7 @@
 use super::conduct::Rolling;
 use super::guards::{Going, Ground, Guards, Held, Stopped, Tell, Waiting};
 use super::halt::Halt;
+use crate::engine::run::Events;
 use crate::engine::target::Target;
 use crate::engine::walk::Gauge;
 use crate::inventory::HostId;
@@ -9,10 +10,28 @@ use crate::report::event::Event;
 use crate::report::progress::{Progress, time};
 use std::sync::Arc;
 
+/// Tells people what guards wait for.
+pub(super) fn told_by(events: &Events) -> Tell {
+    let events = events.clone();
+    Arc::new(move |waiting: Waiting| {
+        // Nobody may listen any more; the journal is the record.
+        let _ = events.send(Event::Came(Progress::Waited { on: words(&waiting) }));
+    })
+}
+
 impl Rolling<'_, '_> {
+    /// Why this play has no guards, where it says so.
+    pub fn unguarded(&self) -> Option<String> {
+        let settings = &self.scene.playbook.plays[self.stage.play].settings;
+        let waiver = settings.accept_risk.iter().find(|waiver| waiver.risk == "no_guard");
+        waiver.map(|waiver| waiver.reason.clone())
+    }
+
     /// Waits until hosts may go down together; none where nothing of them is down meanwhile and no guard is asked for.
     pub async fn let_down(&mut self, hosts: &[HostId], going: Going) -> Result<Option<Held>, Halt> {
-        if self.stage.guard.is_none() && !hosts.iter().any(|host| self.down.contains(host)) {
+        if self.unguarded().is_some()
+            || self.stage.guard.is_none() && !hosts.iter().any(|host| self.down.contains(host))
+        {
             return Ok(None);
         }
         let targets = self.targets(hosts)?;
@@ -52,11 +71,7 @@ impl Rolling<'_, '_> {
             play: self.stage.play,
             left: self.desk.left.clone(),
         };
-        let events = self.fleet.events.clone();
-        let tell: Tell = Arc::new(move |waiting: Waiting| {
-            // Nobody may listen any more; the journal is the record.
-            let _ = events.send(Event::Came(Progress::Waited { on: words(&waiting) }));
-        });
+        let tell = told_by(self.fleet.events);
         let begun =
             Guards::begin(self.stage.guard.clone(), &ground, &targets, self.fleet.journal, tell).await;
         let guards = begun.map_err(|stopped| self.stopped(&stopped))?;
@@ -66,7 +81,7 @@ impl Rolling<'_, '_> {
     }
 
     /// Hosts as whoever the play acts as.
-    fn targets(&mut self, hosts: &[HostId]) -> Result<Vec<Target>, Halt> {
+    pub(super) fn targets(&mut self, hosts: &[HostId]) -> Result<Vec<Target>, Halt> {
         let (scene, play) = (Arc::clone(&self.scene), self.stage.play);
         let mut targets = Vec::new();
         for host in hosts {
@@ -79,7 +94,7 @@ impl Rolling<'_, '_> {
         Ok(targets)
     }
 
-    fn stopped(&self, stopped: &Stopped) -> Halt {
+    pub(super) fn stopped(&self, stopped: &Stopped) -> Halt {
         let problem = stopped.diagnostic();
         let why = problem.message.clone();
         self.fleet.tell(Event::Trouble { host: "guard".to_owned(), title: None, problem });

@@ -45,6 +45,7 @@ impl Rolling<'_, '_> {
             Err(problems) => return Err(self.wrong(problems)),
         };
         self.begin(&mut bed, u32::try_from(number).unwrap_or(u32::MAX)).await?;
+        self.calm(&mut bed).await?;
         let verdict = self.experiment(&mut bed).await?;
         self.answered(&bed, &verdict).await?;
         if !self.keeps(&verdict) {
@@ -52,6 +53,7 @@ impl Rolling<'_, '_> {
                 format!("{} {}: {}", bed.experiment.change, verdict.outcome.word(), verdict.reason.text());
             return self.goes_back(&mut bed, verdict.outcome, why).await;
         }
+        self.at_ease().await?;
         let rest: Vec<HostId> = hosts.iter().copied().filter(|host| !sample.contains(host)).collect();
         self.forward(&rest, max_down).await
     }

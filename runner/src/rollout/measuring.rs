@@ -19,9 +19,25 @@ use std::sync::Arc;
 /// What came of one measurement, for all hosts that share it.
 type Taken = Result<Arc<Measured>, Arc<Failed>>;
 
+/// Loads under way; where this is dropped they end.
+struct Started(tokio::task::JoinHandle<Taken>);
+
+impl Started {
+    async fn joined(mut self) -> Result<Taken, tokio::task::JoinError> {
+        (&mut self.0).await
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 impl Rolling<'_, '_> {
     /// Measures the wanted runs of one slot.
     pub async fn measure(&mut self, bed: &mut Bed, wanted: &[Wanted]) -> Result<(), Halt> {
+        self.rested(&bed.gate).await?;
         tokio::time::sleep(bed.gate.run.settle.0).await;
         let subjects: Vec<Subject> =
             wanted.iter().filter_map(|one| bed.subject(&one.host).cloned()).collect();
@@ -29,7 +45,23 @@ impl Rolling<'_, '_> {
         for (subject, one) in subjects.iter().zip(wanted) {
             before.push(self.live(subject, one.arm).await);
         }
-        let taken = self.loaded(&subjects, terms(&bed.gate)).await;
+        let outage = self.outage();
+        let (taken, ended) = tokio::select! {
+            taken = self.loaded(&subjects, terms(&bed.gate)) => (taken, None),
+            // What loads ends as it is dropped.
+            why = outage => {
+                let why = format!("the load was ended: {why}");
+                (subjects.iter().map(|_| Err(unfit(why.clone()))).collect(), Some(why))
+            }
+        };
+        let disturbed = if ended.is_none() { self.disturbed().await } else { None };
+        let counts = |taken: Taken| match (&disturbed, taken) {
+            (Some(why), Ok(measured)) => {
+                Err(Arc::new(Failed { fault: Fault::Unfit { what: why.clone() }, raw: measured.raw.clone() }))
+            }
+            (_, taken) => taken,
+        };
+        let taken: Vec<Taken> = taken.into_iter().map(counts).collect();
         for (((subject, one), before), taken) in subjects.iter().zip(wanted).zip(before).zip(taken) {
             let after = self.live(subject, one.arm).await;
             let run = self.run(bed, subject, one, worse(before, after), &taken).await;
@@ -40,7 +72,10 @@ impl Rolling<'_, '_> {
             bed.runs.push(run);
         }
         self.keep(bed);
-        Ok(())
+        match ended {
+            Some(why) => self.undecided(bed, why).await,
+            None => Ok(()),
+        }
     }
 
     /// Loads that share a host go one after another, all others at once. Equal loads are measured once.
@@ -49,7 +84,7 @@ impl Rolling<'_, '_> {
         let mut left: Vec<usize> = (0..subjects.len()).collect();
         while !left.is_empty() {
             let mut busy: BTreeSet<String> = BTreeSet::new();
-            let mut now: Vec<(usize, tokio::task::JoinHandle<Taken>)> = Vec::new();
+            let mut now: Vec<(usize, Started)> = Vec::new();
             for at in left.clone() {
                 let loads = &subjects[at].loads;
                 let same = (0..at).find(|other| subjects[*other].loads == *loads);
@@ -68,21 +103,21 @@ impl Rolling<'_, '_> {
             }
             for (at, task) in now {
                 let lost = |why: tokio::task::JoinError| Err(unfit(format!("measuring broke off: {why}")));
-                taken[at] = Some(task.await.unwrap_or_else(lost));
+                taken[at] = Some(task.joined().await.unwrap_or_else(lost));
             }
         }
         let lost = || Err(unfit("it was not measured".to_owned()));
         taken.into_iter().map(|taken| taken.unwrap_or_else(lost)).collect()
     }
 
-    fn started(&self, loads: Vec<Load>, terms: Terms) -> tokio::task::JoinHandle<Taken> {
+    fn started(&self, loads: Vec<Load>, terms: Terms) -> Started {
         let (scene, links) = (Arc::clone(&self.scene), Arc::clone(&self.links));
-        tokio::spawn(async move {
+        Started(tokio::spawn(async move {
             measure(Ground { scene: &scene, links: &links }, &loads, terms)
                 .await
                 .map(Arc::new)
                 .map_err(Arc::new)
-        })
+        }))
     }
 
     /// Which arm is live on a host, by looking.

@@ -7,6 +7,7 @@
 mod alone;
 mod bed;
 mod bundle;
+mod calmly;
 mod conduct;
 mod desk;
 mod event;

@@ -4,6 +4,7 @@
 //! as the answer says.
 use super::bed::Bed;
 use super::cluster::Cluster;
+use super::wire::Load;
 use std::fs;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -131,6 +132,73 @@ fn a_gate_that_is_killed_again_and_again_leaves_the_cluster_as_it_was() {
     assert_eq!(cluster.health(), health);
     cluster.drop_pool(POOL);
     // What it held is gone before the next test writes.
+    cluster.does(&["wait"]);
+}
+
+/// The journal of the newest run, as text.
+fn journal(bed: &Bed<'_>) -> String {
+    fs::read_to_string(bed.dir.join("runs").join(bed.newest_run()).join("journal.jsonl")).unwrap()
+}
+
+/// Whether the benchmark runs right now.
+fn loads() -> bool {
+    let runs = |entry: fs::DirEntry| {
+        let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        line.starts_with(b"rados\0") && String::from_utf8_lossy(&line).contains(&format!("{POOL}\0"))
+    };
+    fs::read_dir("/proc").unwrap().flatten().any(runs)
+}
+
+#[test]
+fn a_load_is_watched_and_ends_where_it_would_be_the_outage() {
+    let Some(cluster) = Cluster::any() else { return };
+    pool(&cluster);
+    let (health, flags) = (cluster.health(), cluster.flags("."));
+    let bed = Bed::one(&cluster);
+    fs::write(bed.dir.join("knob"), "1\n").unwrap();
+    let task = "copy: {dest: '{{ playbook_dir }}/knob', content: \"2\\n\"}";
+    let book = playbook(task, "margin: 50%", "{{ ceph_conf }}", 20, "");
+    // A new health code in mid-load: the load ends at the next look, and the gate is no REGRESS.
+    let limits = "    abort_if: {health: [OSD_FLAGS]}\n    preflight:";
+    fs::write(bed.dir.join("site.yml"), book.replace("    preflight:", limits)).unwrap();
+    let mut play = bed.command(&["play", "site.yml", "-i", "hosts.yml", "--yes"]);
+    let play = play.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let until = Instant::now() + Duration::from_secs(60);
+    while !loads() {
+        assert!(Instant::now() < until, "nothing loads");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    cluster.good(&["osd", "set-group", "nodown", "osd.0"]);
+    let output = play.wait_with_output().unwrap();
+    cluster.good(&["osd", "unset-group", "nodown", "osd.0"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(7), "{said}");
+    assert!(said.contains("INCONCLUSIVE: the load was ended: OSD_FLAGS"), "{said}");
+    assert!(!loads(), "the load goes on");
+    assert_eq!(fs::read_to_string(bed.dir.join("knob")).unwrap(), "1\n");
+    let told = journal(&bed);
+    for flag in ["noscrub", "nodeep-scrub"] {
+        assert!(told.contains(&format!("guard: {flag} of the cluster")), "{told}");
+    }
+    assert_eq!((cluster.flags("."), cluster.health()), (flags.clone(), health.clone()), "{said}");
+    // Beside clients a load wants a limit, which `rados bench` does not know.
+    let mut clients = Load::begin(&cluster, POOL, &[]);
+    let until = Instant::now() + Duration::from_secs(60);
+    while cluster.json(&["status"])["pgmap"]["write_op_per_sec"].as_f64().is_none_or(|writes| writes < 1.0) {
+        assert!(Instant::now() < until, "the cluster does not tell of its clients");
+        std::thread::sleep(Duration::from_millis(500));
+    }
+    let done = bed.play_book(&book);
+    assert_eq!(done.code, 9, "{}\n{}", done.out, done.err);
+    done.says("nothing limits the load beside them: say `rate: 20%`");
+    bed.call(&["undo", "last"]);
+    let done = bed.play_book(&book.replace("    preflight:", "    rate: 20%\n    preflight:"));
+    assert_eq!(done.code, 9, "{}\n{}", done.out, done.err);
+    done.says("this tool cannot be held back; use fio");
+    clients.goes_on();
+    drop(clients);
+    assert_eq!(cluster.flags("."), flags);
+    cluster.drop_pool(POOL);
     cluster.does(&["wait"]);
 }
 

@@ -86,3 +86,22 @@ fn a_regression_goes_back_and_an_improvement_stays() {
     let change = verdict.metrics[0].change.unwrap();
     assert!(change.from > 0.0, "{change:?}");
 }
+
+#[test]
+fn a_limit_of_one_task_is_found_and_goes_back() {
+    if !can() || !super::bed::can(Tier::Booted) {
+        return;
+    }
+    let stage = stage(Tier::Booted);
+    let queue = || said(&stage.lab, "osd1", "tc qdisc show dev eth0 | cut -d' ' -f2").trim().to_owned();
+    let before = (queue(), stage.snapshots());
+    let output = stage.tunerun(&["play", "playbooks/demo-throttle.yaml", "-i", "lab", "--yes"]);
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(7), "{out}\n{err}");
+    assert!(err.contains("At most 2 Gbit/s leave the card on osd1: REGRESS after 3 pairs (6 runs)"), "{err}");
+    assert_eq!(
+        gate(&stage, &stage.run_of(0), "play1-wave0-gate1.json").replay().unwrap().outcome,
+        Outcome::Regress
+    );
+    assert_eq!((queue(), stage.snapshots()), before);
+}

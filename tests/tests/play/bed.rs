@@ -84,7 +84,9 @@ impl Bed {
     pub fn runs(&self) -> Vec<String> {
         let folders = fs::read_dir(self.dir.join("runs")).into_iter().flatten();
         // The noise of benchmarks is kept beside the runs.
-        let folders = folders.filter(|folder| folder.as_ref().unwrap().file_name() != "noise");
+        let folders = folders.filter(|folder| {
+            !["noise", "detached"].iter().any(|name| folder.as_ref().unwrap().file_name() == *name)
+        });
         let mut names: Vec<String> =
             folders.map(|name| name.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();

@@ -2,6 +2,7 @@
 mod becoming;
 mod bed;
 mod blocks;
+mod detaching;
 mod gates;
 mod handlers;
 mod hosts;

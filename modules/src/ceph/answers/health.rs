@@ -39,7 +39,7 @@ pub struct Words {
 }
 
 /// `ceph status`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct Status {
     /// The cluster's fsid.
     #[serde(default)]
@@ -73,7 +73,7 @@ pub struct OsdCounts {
 }
 
 /// Placement groups in numbers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct PgCounts {
     /// How many there are.
     #[serde(default)]
@@ -81,6 +81,12 @@ pub struct PgCounts {
     /// How many are in each state.
     #[serde(default)]
     pub pgs_by_state: Vec<PgState>,
+    /// Reads a second of all clients; left out where there are none.
+    #[serde(default)]
+    pub read_op_per_sec: f64,
+    /// Writes a second of all clients; left out where there are none.
+    #[serde(default)]
+    pub write_op_per_sec: f64,
 }
 
 /// Placement groups in one state.

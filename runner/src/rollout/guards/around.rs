@@ -1,6 +1,7 @@
 //! Before hosts go down, and after: waiting until what must hold does, within the guard's time.
 use super::cluster::{Cluster, Reached};
 use super::daemons::Daemons;
+use super::flags::NOOUT;
 use super::ground::Waiting;
 use super::rules::{Back, Going, Returned, Rules, Verdict, reported};
 use super::sight::{About, Sight, nodes};
@@ -312,7 +313,7 @@ impl Guards {
         let ground = &self.0.ground;
         let nodes = nodes(&cluster.tree(ground, reached).await?, &osds);
         let mut flags = self.0.flags.lock().await;
-        flags.set(ground, journal, (cluster, reached), &nodes, names).await
+        flags.set(ground, journal, (cluster, reached), (NOOUT, &nodes), names).await
     }
 
     async fn is_back(&self, held: &Held, names: &BTreeSet<String>) -> Try<()> {

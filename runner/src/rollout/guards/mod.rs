@@ -1,18 +1,20 @@
 //! Guards: what must hold before and after hosts are touched, and what keeps a cluster calm meanwhile.
 mod around;
+mod calm;
 mod cluster;
 mod command;
 mod daemons;
+mod flags;
 mod ground;
-mod noout;
 mod rules;
 mod sight;
 mod stopped;
 
 pub use around::Held;
+pub use calm::Limits;
 pub use daemons::{Daemon, Daemons, Process, by_cluster, only};
+pub use flags::left_by;
 pub use ground::{Ground, Tell, Waiting};
-pub use noout::left_by;
 pub use rules::{Back, Going, Returned, Rules, Verdict, reported};
 pub use sight::{About, Sight, nodes};
 pub use stopped::Stopped;
@@ -21,7 +23,7 @@ use crate::engine::target::Target;
 use crate::journal::{Journal, Record};
 use crate::playbook::rollout::Guard;
 use cluster::{Cluster, Clusters};
-use noout::Flags;
+use flags::Flags;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

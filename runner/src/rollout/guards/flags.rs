@@ -1,4 +1,5 @@
-//! `noout` for hosts that go down: set as journalled batches with a lease, renewed while the run lives, given back.
+//! Flags of a cluster while hosts are down or measured: set as journalled batches with a lease, renewed while the run
+//! lives, given back.
 use super::cluster::{Cluster, Reached};
 use super::ground::{Ground, Way};
 use super::stopped::Stopped;
@@ -19,7 +20,12 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-const NOOUT: &str = "noout";
+/// Keeps OSDs in that are down for a while.
+pub(super) const NOOUT: &str = "noout";
+/// Pause scrubs.
+pub(super) const SCRUBS: [&str; 2] = ["noscrub", "nodeep-scrub"];
+/// The whole cluster, among nodes.
+pub(super) const ALL: &str = ".";
 /// What a look says of a flag that is this program's.
 const OURS: &str = "ours";
 /// What claims of guards begin with.
@@ -30,6 +36,7 @@ const MOST: u32 = 4;
 /// A flag that stands by a guard.
 struct Flag {
     fsid: String,
+    name: &'static str,
     node: String,
     /// The hosts that it stands for.
     hosts: BTreeSet<String>,
@@ -46,8 +53,13 @@ pub(super) struct Flags {
     touched: BTreeMap<Target, Identity>,
 }
 
-fn claim(fsid: &str, node: &str) -> Claim {
-    Claim::new(GUARD, &format!("{fsid}/{NOOUT}/{node}"))
+fn claim(fsid: &str, flag: &str, node: &str) -> Claim {
+    Claim::new(GUARD, &format!("{fsid}/{flag}/{node}"))
+}
+
+/// A node as people call it.
+fn shown(node: &str) -> &str {
+    if node == ALL { "the cluster" } else { node }
 }
 
 /// What guards of an earlier run have left set, as its journal tells: a run that goes on with it takes that over, and
@@ -67,21 +79,21 @@ pub fn left_by(journaled: &Journaled) -> BTreeSet<String> {
 }
 
 /// Sets the flag with a new lease, whatever it was: `before` and then ours.
-fn armed(shell: &Shell, (fsid, node): (&str, &str), lease: Duration, back: bool) -> Step {
-    let look = Read::Ask(shell.row("ceph-flag", [NOOUT, node]));
+fn armed(shell: &Shell, fsid: &str, (flag, node): (&str, &str), lease: Duration, back: bool) -> Step {
+    let look = Read::Ask(shell.row("ceph-flag", [flag, node]));
     let ours = Seen::Output(Output::ok(format!("{OURS}\n")));
     let spoils = || {
         let answers = ["ceph-osd-dump", "ceph-health"].map(|name| Spoil::Answers(name.to_owned()));
         [Spoil::Read(look.clone())].into_iter().chain(answers).collect::<Vec<_>>()
     };
-    let set = shell.row("ceph-flag-set", [lease.as_secs().to_string().as_str(), NOOUT, node]);
-    let unset = shell.row("ceph-flag-unset", [NOOUT, node]);
+    let set = shell.row("ceph-flag-set", [lease.as_secs().to_string().as_str(), flag, node]);
+    let unset = shell.row("ceph-flag-unset", [flag, node]);
     let back = match back {
         true => Back::Exactly(Act::Call { row: unset, spoils: spoils() }),
         false => Back::Nothing,
     };
     let looked = (look.clone(), ours.clone(), Match::Exactly(ours));
-    Step::call_seen(claim(fsid, node), set, spoils(), looked, back)
+    Step::call_seen(claim(fsid, flag, node), set, spoils(), looked, back)
 }
 
 impl Flags {
@@ -99,27 +111,27 @@ impl Flags {
         self.standing.iter().any(|flag| flag.fsid == fsid && flag.armed.elapsed() >= self.pause())
     }
 
-    /// Keeps the nodes' OSDs from being marked out. Gives what is not ours, in words.
+    /// Sets a flag for nodes. Gives what is not ours, in words.
     pub async fn set(
         &mut self,
         ground: &Ground,
         journal: &Journal,
         (cluster, reached): (&Cluster, &Reached),
-        nodes: &[String],
+        (flag, nodes): (&'static str, &[String]),
         hosts: &BTreeSet<String>,
     ) -> Result<Vec<String>, Stopped> {
         let mut notes = Vec::new();
         for node in nodes {
-            let standing =
-                self.standing.iter_mut().find(|flag| flag.fsid == cluster.fsid && flag.node == *node);
-            if let Some(flag) = standing {
-                flag.hosts.extend(hosts.iter().cloned());
+            let is_it =
+                |known: &&mut Flag| known.fsid == cluster.fsid && known.node == *node && known.name == flag;
+            if let Some(standing) = self.standing.iter_mut().find(is_it) {
+                standing.hosts.extend(hosts.iter().cloned());
                 continue;
             }
-            let (step, more) = self.step(ground, (cluster, reached), node).await?;
+            let (step, more) = self.step(ground, (cluster, reached), (flag, node)).await?;
             notes.extend(more);
             if let Some(step) = step {
-                self.stand(ground, journal, (cluster, reached), (node, step), hosts).await?;
+                self.stand(ground, journal, (cluster, reached), (flag, node, step), hosts).await?;
             }
         }
         Ok(notes)
@@ -130,30 +142,31 @@ impl Flags {
         &self,
         ground: &Ground,
         (cluster, reached): (&Cluster, &Reached),
-        node: &str,
+        (flag, node): (&str, &str),
     ) -> Result<(Option<Step>, Vec<String>), Stopped> {
+        let nodes: Vec<&str> = if node == ALL { Vec::new() } else { vec![node] };
         let arguments = json!({
-            "flag": NOOUT, "nodes": [node], "lease": self.lease.as_secs(), "cluster": cluster.reach,
+            "flag": flag, "nodes": nodes, "lease": self.lease.as_secs(), "cluster": cluster.reach,
         });
         let plan = |facts: &modules::vocabulary::Facts| -> Result<(Change, String), Stop> {
             let module: CephFlag =
                 serde_json::from_value(arguments.clone()).map_err(|why| Stop::failed(why.to_string()))?;
-            let look = reached.shell.row("ceph-flag", [NOOUT, node]);
+            let look = reached.shell.row("ceph-flag", [flag, node]);
             Ok((module.plan(facts)?, reached.shell.text(facts, &look)?.trim().to_owned()))
         };
         let mut seen = reached.seen.clone();
         let (change, now) = ground.planned_on(&reached.way, &mut seen, plan).await?;
-        let claim = claim(&cluster.fsid, node);
+        let claim = claim(&cluster.fsid, flag, node);
         let step = match change.steps.into_iter().next() {
             Some(step) => Some(Step { claim, ..step }),
             // An earlier run that this one goes on with has set it: from now on it is this run's.
             None if now == OURS && ground.left.contains(claim.as_str()) => {
-                Some(armed(&reached.shell, (&cluster.fsid, node), self.lease, true))
+                Some(armed(&reached.shell, &cluster.fsid, (flag, node), self.lease, true))
             }
             None => None,
         };
         let notes = if step.is_none() && change.notes.is_empty() {
-            vec![format!("noout of {node} was set before this run: it stays as it is")]
+            vec![format!("{flag} of {} was set before this run: it stays as it is", shown(node))]
         } else {
             change.notes
         };
@@ -165,11 +178,11 @@ impl Flags {
         ground: &Ground,
         journal: &Journal,
         (cluster, reached): (&Cluster, &Reached),
-        (node, step): (&str, Step),
+        (flag, node, step): (&'static str, &str, Step),
         hosts: &BTreeSet<String>,
     ) -> Result<(), Stopped> {
         let way = &reached.way;
-        let title = format!("guard: noout of {node} for {} s", self.lease.as_secs());
+        let title = format!("guard: {flag} of {} for {} s", shown(node), self.lease.as_secs());
         let sent = self.send(ground, journal, way, (&cluster.fsid, step, title)).await?;
         let wrong = match &sent.report {
             Some(report) if report.nothing_was_written() => {
@@ -185,6 +198,7 @@ impl Flags {
         // Whatever came of it: at the end it is looked at, and taken back where it stands.
         self.standing.push(Flag {
             fsid: cluster.fsid.clone(),
+            name: flag,
             node: node.to_owned(),
             hosts: hosts.clone(),
             way: (way.target.clone(), way.who.clone()),
@@ -193,7 +207,7 @@ impl Flags {
         });
         match wrong {
             None => Ok(()),
-            Some(words) => Err(broken(way, format!("noout of {node} could not be set: {words}"))),
+            Some(words) => Err(broken(way, format!("{flag} of {} could not be set: {words}", shown(node)))),
         }
     }
 
@@ -252,26 +266,28 @@ impl Flags {
         journal: &Journal,
         (cluster, reached): (&Cluster, &Reached),
     ) -> Result<(), Stopped> {
-        let due: Vec<String> = (self.standing.iter())
+        let due: Vec<(&'static str, String)> = (self.standing.iter())
             .filter(|flag| flag.fsid == cluster.fsid && flag.armed.elapsed() >= self.pause())
-            .map(|flag| flag.node.clone())
+            .map(|flag| (flag.name, flag.node.clone()))
             .collect();
-        for node in due {
-            let step = armed(&reached.shell, (&cluster.fsid, &node), self.lease, false);
-            let title = format!("guard: noout of {node} for another {} s", self.lease.as_secs());
+        for (name, node) in due {
+            let step = armed(&reached.shell, &cluster.fsid, (name, &node), self.lease, false);
+            let title = format!("guard: {name} of {} for another {} s", shown(&node), self.lease.as_secs());
             let sent = self.send(ground, journal, &reached.way, (&cluster.fsid, step, title)).await?;
-            let at = self.standing.iter().position(|flag| flag.fsid == cluster.fsid && flag.node == node);
+            let is_it = |flag: &Flag| flag.fsid == cluster.fsid && flag.node == node && flag.name == name;
+            let at = self.standing.iter().position(is_it);
             let Some(at) = at else { continue };
             match &sent.report {
                 Some(report) if report.stale.is_some() => {
                     let gone = self.standing.remove(at);
-                    self.set(ground, journal, (cluster, reached), &[node], &gone.hosts).await?;
+                    self.set(ground, journal, (cluster, reached), (name, &[node]), &gone.hosts).await?;
                 }
                 Some(report) if report.verdict(&sent.batch, 0) == Verdict::Proven => {
                     self.standing[at].armed = Instant::now();
                 }
                 _ => {
-                    return Err(broken(&reached.way, format!("the lease of noout of {node} is not renewed")));
+                    let words = format!("the lease of {name} of {} is not renewed", shown(&node));
+                    return Err(broken(&reached.way, words));
                 }
             }
         }
@@ -300,9 +316,10 @@ impl Flags {
             if words.is_empty() {
                 continue;
             }
-            let (node, fsid, until) = (&flag.node, &flag.fsid, self.lease.as_secs());
+            let (node, fsid, until) = (shown(&flag.node), &flag.fsid, self.lease.as_secs());
+            let name = flag.name;
             stays.push(format!(
-                "noout of {node} of cluster {fsid}: {}; its lease ends at most {until} s after it was set or renewed",
+                "{name} of {node} of cluster {fsid}: {}; its lease ends at most {until} s after it was set or renewed",
                 words.join("; ")
             ));
             // It is tried again at the end.
