@@ -1,9 +1,11 @@
 //! Clusters around a gate: calm before it is measured, watched while it is loaded, left as they were.
-use super::bed::{Bed, Subject};
+use super::bed::Bed;
 use super::conduct::Rolling;
 use super::guarded::told_by;
 use super::guards::{Alive, Ground, Guards, Limits, Stopped, Tell};
 use super::halt::Halt;
+use crate::engine::walk::Scene;
+use crate::load::Load;
 use crate::playbook::rollout::Gate;
 use crate::report::progress::{Progress, time};
 use std::sync::Arc;
@@ -25,17 +27,49 @@ pub(super) struct Calm {
 }
 
 /// Whether a benchmark of a gate loads a cluster, or the gate speaks of one.
-fn is_about_a_cluster(bed: &Bed) -> bool {
-    let loads = |subject: &Subject| subject.loads.iter().any(|load| load.tool.loads_a_cluster());
-    bed.subjects.iter().any(loads) || bed.gate.abort_if.is_some() || bed.gate.rate.is_some()
+pub(super) fn is_about_a_cluster<'l>(gate: &Gate, mut loads: impl Iterator<Item = &'l Load>) -> bool {
+    loads.any(|load| load.tool.loads_a_cluster()) || gate.abort_if.is_some() || gate.rate.is_some()
+}
+
+/// Why a play has no guards, where it says so.
+pub(super) fn unguarded(scene: &Scene, play: usize) -> Option<String> {
+    let settings = &scene.playbook.plays[play].settings;
+    let waiver = settings.accept_risk.iter().find(|waiver| waiver.risk == "no_guard");
+    waiver.map(|waiver| waiver.reason.clone())
+}
+
+/// Holds loads on clusters back to a share of what clients do, which is so many operations a second. Gives what it was
+/// held to, where it was.
+///
+/// # Errors
+/// Why it cannot be held back.
+pub(super) fn limited<'l>(
+    gate: &Gate,
+    clients: f64,
+    loads: impl Iterator<Item = &'l mut Load>,
+) -> Result<Option<f64>, String> {
+    let mut most = None;
+    for load in loads.filter(|load| load.tool.loads_a_cluster()).take_while(|_| clients >= SILENT) {
+        let Some(share) = gate.rate else {
+            return Err(format!(
+                "clients do {clients:.0} operations a second on the cluster, and nothing limits the load beside them: say \
+                 `rate: 20%` in the gate, or accept that by `accept_risk: {{no_guard: REASON}}`"
+            ));
+        };
+        let of_clients = (clients * share.0).max(1.0);
+        load.tool = load.tool.limited(of_clients as u64).map_err(|why| format!("{}: {why}", load.id))?;
+        most = Some(of_clients);
+    }
+    Ok(most)
 }
 
 impl Rolling<'_, '_> {
     /// Before the first run of a gate: its clusters are found, scrubs are paused, the load is limited to a share of what
     /// clients do, and what is not well is waited for.
     pub async fn calm(&mut self, bed: &mut Bed) -> Result<(), Halt> {
+        let about = is_about_a_cluster(&bed.gate, bed.subjects.iter().flat_map(|subject| &subject.loads));
         if let Some(reason) = self.unguarded() {
-            if is_about_a_cluster(bed) {
+            if about {
                 self.tell(Progress::Noted(format!("no guard over the load: {reason}")));
             }
             return Ok(());
@@ -52,7 +86,7 @@ impl Rolling<'_, '_> {
         let begun =
             Guards::begin(self.stage.guard.clone(), &ground, &targets, self.fleet.journal, tell).await;
         let guards = begun.map_err(|stopped| self.stopped(&stopped))?;
-        if is_about_a_cluster(bed) && !guards.has_clusters() {
+        if about && !guards.has_clusters() {
             let Some(first) = targets.first() else { return Ok(()) };
             guards.lead(first).await.map_err(|stopped| self.blind(&stopped))?;
         }
@@ -75,30 +109,14 @@ impl Rolling<'_, '_> {
 
     /// Holds the load back to a share of what clients do anyway.
     async fn limited(&self, bed: &mut Bed, guards: &Guards) -> Result<(), Halt> {
-        if !bed.subjects.iter().flat_map(|subject| &subject.loads).any(|load| load.tool.loads_a_cluster()) {
-            return Ok(());
-        }
         let clients = guards.clients().await.map_err(|stopped| self.stopped(&stopped))?;
-        if clients < SILENT {
-            return Ok(());
-        }
-        let held = |why: String| Halt::Held { why };
-        let Some(share) = bed.gate.rate else {
-            return Err(held(format!(
-                "clients do {clients:.0} operations a second on the cluster, and nothing limits the load beside them: say \
-                 `rate: 20%` in the gate, or accept that by `accept_risk: {{no_guard: REASON}}`"
+        let loads = bed.subjects.iter_mut().flat_map(|subject| &mut subject.loads);
+        let most = limited(&bed.gate, clients, loads).map_err(|why| Halt::Held { why })?;
+        if let Some(most) = most {
+            self.tell(Progress::Noted(format!(
+                "clients do {clients:.0} operations a second: the load is held to {most:.0} a second"
             )));
-        };
-        let most = (clients * share.0).max(1.0);
-        for load in bed.subjects.iter_mut().flat_map(|subject| &mut subject.loads) {
-            if load.tool.loads_a_cluster() {
-                load.tool =
-                    load.tool.limited(most as u64).map_err(|why| held(format!("{}: {why}", load.id)))?;
-            }
         }
-        self.tell(Progress::Noted(format!(
-            "clients do {clients:.0} operations a second: the load is held to {most:.0} a second"
-        )));
         Ok(())
     }
 

@@ -1,4 +1,5 @@
 //! Hosts that go down stand within guards: what must hold is waited for before, and after.
+use super::calmly::unguarded;
 use super::conduct::Rolling;
 use super::guards::{Going, Ground, Guards, Held, Stopped, Tell, Waiting};
 use super::halt::Halt;
@@ -22,9 +23,7 @@ pub(super) fn told_by(events: &Events) -> Tell {
 impl Rolling<'_, '_> {
     /// Why this play has no guards, where it says so.
     pub fn unguarded(&self) -> Option<String> {
-        let settings = &self.scene.playbook.plays[self.stage.play].settings;
-        let waiver = settings.accept_risk.iter().find(|waiver| waiver.risk == "no_guard");
-        waiver.map(|waiver| waiver.reason.clone())
+        unguarded(&self.scene, self.stage.play)
     }
 
     /// Waits until hosts may go down together; none where nothing of them is down meanwhile and no guard is asked for.

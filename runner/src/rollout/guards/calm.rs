@@ -2,7 +2,6 @@
 //! the outage.
 use super::cluster::Cluster;
 use super::flags::{ALL, SCRUBS};
-use super::sight::Sight;
 use super::stopped::Stopped;
 use super::{Guards, locked};
 use crate::bench::ceph_osd_perf::CephOsdPerf;
@@ -10,6 +9,7 @@ use crate::bench::{Driver, Output, Span};
 use crate::engine::target::Target;
 use crate::journal::Journal;
 use crate::playbook::rollout::AbortIf;
+use modules::ceph::answers::Status;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -94,7 +94,7 @@ impl Guards {
     pub async fn clients(&self) -> Result<f64, Stopped> {
         let mut sum = 0.0;
         for cluster in self.watched() {
-            let groups = self.sight(&cluster).await?.status.pgmap;
+            let groups = self.status(&cluster).await?.pgmap;
             sum += groups.read_op_per_sec + groups.write_op_per_sec;
         }
         Ok(sum)
@@ -104,8 +104,8 @@ impl Guards {
     pub async fn unfit(&self) -> Vec<String> {
         let mut why = Vec::new();
         for cluster in self.watched() {
-            match self.sight(&cluster).await {
-                Ok(now) => why.extend(unfit(&cluster.start, &now, &self.0.guard.allow)),
+            match self.status(&cluster).await {
+                Ok(now) => why.extend(unfit(&cluster.start.status, &now, &self.0.guard.allow)),
                 Err(stopped) => why.push(stopped.words()),
             }
         }
@@ -120,8 +120,8 @@ impl Guards {
             pause = LOOKS.1;
             for cluster in self.watched() {
                 // A cluster that does not answer is told when the run is judged: whether it is the load is not known.
-                let Ok(now) = self.sight(&cluster).await else { continue };
-                if let Some(why) = outage(&cluster.start, &now, &limits.abort_if.health) {
+                let Ok(now) = self.status(&cluster).await else { continue };
+                if let Some(why) = outage(&cluster.start.status, &now, &limits.abort_if.health) {
                     return why;
                 }
                 let Some(most) = limits.abort_if.client_latency_ms else { continue };
@@ -134,10 +134,10 @@ impl Guards {
         }
     }
 
-    async fn sight(&self, cluster: &Cluster) -> Result<Sight, Stopped> {
+    async fn status(&self, cluster: &Cluster) -> Result<Status, Stopped> {
         let down = locked(&self.0.down).clone();
         let reached = cluster.reached(&self.0.ground, &down).await?;
-        cluster.seen(&self.0.ground, &reached).await
+        cluster.status(&self.0.ground, &reached).await
     }
 
     /// The latency of the slowest OSD, in milliseconds; none where no OSD has written anything lately.
@@ -160,27 +160,26 @@ fn slowest(told: &str) -> Option<f64> {
 }
 
 /// Why a cluster is not fit to be measured: it is worse than at the start, or not all its placement groups are at rest.
-fn unfit(start: &Sight, now: &Sight, allow: &[String]) -> Vec<String> {
+fn unfit(start: &Status, now: &Status, allow: &[String]) -> Vec<String> {
     let mut why = Vec::new();
-    for (code, check) in &now.status.health.checks {
-        let stood = start.status.health.checks.contains_key(code);
+    for (code, check) in &now.health.checks {
+        let stood = start.health.checks.contains_key(code);
         // Our own pause is one of the flags.
         if !check.muted && !stood && !allow.contains(code) && code != "OSDMAP_FLAGS" {
             why.push(format!("{code}: {}", check.summary.message));
         }
     }
     let rested = |state: &str| state == "active+clean" || state.contains("snaptrim");
-    let busy =
-        now.status.pgmap.pgs_by_state.iter().filter(|state| state.count > 0 && !rested(&state.state_name));
+    let busy = now.pgmap.pgs_by_state.iter().filter(|state| state.count > 0 && !rested(&state.state_name));
     why.extend(busy.map(|state| format!("{} placement groups are {}", state.count, state.state_name)));
     why
 }
 
 /// Why a load must end now.
-fn outage(start: &Sight, now: &Sight, more: &[String]) -> Option<String> {
+fn outage(start: &Status, now: &Status, more: &[String]) -> Option<String> {
     let counts = |code: &str| ALWAYS.contains(&code) || more.iter().any(|own| own == code);
-    let stood = |code: &str| start.status.health.checks.contains_key(code);
-    let (code, check) = now.status.health.checks.iter().find(|(code, _)| counts(code) && !stood(code))?;
+    let stood = |code: &str| start.health.checks.contains_key(code);
+    let (code, check) = now.health.checks.iter().find(|(code, _)| counts(code) && !stood(code))?;
     Some(format!("{code}: {}", check.summary.message))
 }
 
@@ -189,7 +188,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn sight(codes: &[&str], states: &[(&str, u32)]) -> Sight {
+    fn status(codes: &[&str], states: &[(&str, u32)]) -> Status {
         let checks: serde_json::Map<String, serde_json::Value> = codes
             .iter()
             .map(|code| {
@@ -201,14 +200,14 @@ mod tests {
             states.iter().map(|(name, count)| json!({"state_name": name, "count": count})).collect();
         let status =
             json!({"health": {"status": "HEALTH_WARN", "checks": checks}, "pgmap": {"pgs_by_state": states}});
-        Sight { status: serde_json::from_value(status).unwrap(), ..Sight::default() }
+        serde_json::from_value(status).unwrap()
     }
 
     #[test]
     fn a_cluster_is_fit_where_nothing_is_new_and_all_rests() {
-        let start = sight(&["POOL_NO_REDUNDANCY"], &[("active+clean", 8)]);
+        let start = status(&["POOL_NO_REDUNDANCY"], &[("active+clean", 8)]);
         let at = |codes: &[&str], states: &[(&str, u32)]| {
-            unfit(&start, &sight(codes, states), &["ALLOWED".to_owned()])
+            unfit(&start, &status(codes, states), &["ALLOWED".to_owned()])
         };
         assert!(at(&["POOL_NO_REDUNDANCY", "OSDMAP_FLAGS", "ALLOWED"], &[("active+clean", 8)]).is_empty());
         assert_eq!(at(&["SLOW_OPS"], &[("active+clean", 8)]), ["SLOW_OPS: told"]);
@@ -218,8 +217,8 @@ mod tests {
 
     #[test]
     fn slow_requests_and_full_devices_end_a_load_and_what_stood_before_does_not() {
-        let start = sight(&["OSD_NEARFULL"], &[]);
-        let at = |codes: &[&str]| outage(&start, &sight(codes, &[]), &["MDS_SLOW_REQUEST".to_owned()]);
+        let start = status(&["OSD_NEARFULL"], &[]);
+        let at = |codes: &[&str]| outage(&start, &status(codes, &[]), &["MDS_SLOW_REQUEST".to_owned()]);
         assert_eq!(at(&["SLOW_OPS"]).as_deref(), Some("SLOW_OPS: told"));
         assert_eq!(at(&["MDS_SLOW_REQUEST"]).as_deref(), Some("MDS_SLOW_REQUEST: told"));
         assert_eq!(at(&["OSD_NEARFULL", "OSDMAP_FLAGS"]), None);

@@ -74,6 +74,25 @@ impl Guards {
         journal: &Journal,
         tell: Tell,
     ) -> Result<Self, Stopped> {
+        let guards = Self::watching(guard, ground, targets, tell).await?;
+        for cluster in locked(&guards.0.clusters).values() {
+            let what =
+                format!("cluster {} stands at {} as guards begin", cluster.fsid, cluster.start.words());
+            journal.note(Record::Decided { what, by: "the guards".to_owned() })?;
+        }
+        Ok(guards)
+    }
+
+    /// The same where nothing will be set, so that there is no journal.
+    ///
+    /// # Errors
+    /// As [`Guards::begin`].
+    pub async fn watching(
+        guard: Option<Guard>,
+        ground: &Ground,
+        targets: &[Target],
+        tell: Tell,
+    ) -> Result<Self, Stopped> {
         let guard = guard.unwrap_or_default();
         // A lease that ends sooner than a guard gives up would end while hosts are down.
         let lease = guard.timeout.0.clamp(LEASES.0, LEASES.1);
@@ -103,11 +122,6 @@ impl Guards {
                 Err(stopped) if stopped.may_pass() => {}
                 Err(stopped) => return Err(stopped),
             }
-        }
-        for cluster in locked(&guards.0.clusters).values() {
-            let what =
-                format!("cluster {} stands at {} as guards begin", cluster.fsid, cluster.start.words());
-            journal.note(Record::Decided { what, by: "the guards".to_owned() })?;
         }
         Ok(guards)
     }
