@@ -58,13 +58,22 @@ fn every_inventory_has_the_groups_that_the_playbook_plays() {
 #[test]
 fn the_site_playbook_is_free_of_problems_and_warnings() {
     let vocabulary = Vocabulary::new(modules::ALL.iter().map(Known::of));
-    let path = repository().join("playbooks/site.yaml");
-    let playbook = match Loader::new(&Disk, &vocabulary, Vec::new()).load(&path.to_string_lossy()) {
-        Ok(playbook) => playbook,
-        Err(problems) => panic!("{problems:#?}"),
+    let load = |name: &str| {
+        let path = repository().join("playbooks").join(name);
+        Loader::new(&Disk, &vocabulary, Vec::new())
+            .load(&path.to_string_lossy())
+            .unwrap_or_else(|problems| panic!("{problems:#?}"))
     };
-    assert_eq!(playbook.warnings, []);
-    assert_eq!(playbook.plays.len(), 4);
+    let site = load("site.yaml");
+    assert_eq!(site.warnings, []);
+    // All that the sources say is in it, in their order.
+    let mut plays = site.plays.iter().map(|play| play.name.as_str());
+    for source in ["ceph-network-cpu.yaml", "lvm-kvm-disk.yaml", "ceph-qemu-librbd.yaml", "spdk-vhost.yaml"] {
+        for play in load(source).plays {
+            assert_eq!(plays.next(), Some(play.name.as_str()), "{source}");
+        }
+    }
+    assert_eq!(plays.count(), 4, "three of its own, and the boots");
 }
 
 #[test]
