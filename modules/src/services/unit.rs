@@ -101,10 +101,10 @@ impl Unit {
             .collect();
         let mut unit = Self { name: name.to_owned(), properties };
         if unit.get("LoadState") == "not-found" {
-            return Err(match brought_by(facts, name) {
-                Some(task) => Stop::Late(task),
-                None => not_found(facts, name),
-            });
+            match brought_by(facts, name) {
+                Some(task) => return Err(Stop::Late(task)),
+                None => unit.properties.extend(unread(facts, name)?),
+            }
         }
         for (_, step) in facts.planned() {
             if let Act::Call { row, .. } = &step.act
@@ -180,9 +180,7 @@ fn is_unit_path(path: &HostPath) -> bool {
 
 /// The newest planned task that may bring a unit: its file, a package, or a command that may do anything.
 fn brought_by(facts: &Facts, unit: &str) -> Option<TaskId> {
-    let template = unit
-        .split_once('@')
-        .map(|(name, kind)| format!("{name}@.{}", kind.rsplit_once('.').map_or("service", |(_, kind)| kind)));
+    let template = template_of(unit);
     facts
         .planned()
         .rev()
@@ -201,12 +199,51 @@ fn brought_by(facts: &Facts, unit: &str) -> Option<TaskId> {
         .map(|(task, _)| *task)
 }
 
-fn not_found(facts: &Facts, unit: &str) -> Stop {
-    if let Err(unread) = facts.need(&globs()) {
-        return unread;
-    }
+/// The name of a unit's template: `ceph-osd@3.service` is of `ceph-osd@.service`.
+fn template_of(unit: &str) -> Option<String> {
+    let (name, rest) = unit.split_once('@')?;
+    Some(format!("{name}@.{}", rest.rsplit_once('.').map_or("service", |(_, kind)| kind)))
+}
+
+/// What systemd will tell of a unit whose file is there and was put there since systemd last read its units.
+fn unread(facts: &Facts, unit: &str) -> Result<BTreeMap<String, String>, Stop> {
+    facts.need(&globs())?;
     let names: Vec<HostPath> =
         FOLDERS.iter().filter_map(|folder| facts.names(&format!("{folder}/*")).ok()).flatten().collect();
+    let template = template_of(unit);
+    let is_it = |path: &&HostPath| path.name() == unit || Some(path.name()) == template.as_deref();
+    // The folders stand in the order in which systemd takes them.
+    let Some(path) = names.iter().find(is_it) else { return Err(not_found(unit, &names)) };
+    let read = Read::text(path);
+    facts.need([&read])?;
+    let text = match facts.get(&read)? {
+        Seen::Node(node) => node.bytes().map(|bytes| String::from_utf8_lossy(bytes.as_slice()).into_owned()),
+        _ => None,
+    };
+    let Some(text) = text else { return Err(not_found(unit, &names)) };
+    let setting = |name: &str| {
+        let of = |line: &str| {
+            line.trim().strip_prefix(name)?.trim_start().strip_prefix('=').map(str::trim).map(str::to_owned)
+        };
+        text.lines().filter_map(of).next_back()
+    };
+    let state = if text.lines().any(|line| line.trim() == "[Install]") { "disabled" } else { "static" };
+    let mut told = BTreeMap::from(
+        [
+            ("LoadState", "loaded"),
+            ("ActiveState", "inactive"),
+            ("NeedDaemonReload", "yes"),
+            ("UnitFileState", state),
+        ]
+        .map(|(key, value)| (key.to_owned(), value.to_owned())),
+    );
+    told.extend(
+        ["Type", "RemainAfterExit"].into_iter().filter_map(|key| Some((key.to_owned(), setting(key)?))),
+    );
+    Ok(told)
+}
+
+fn not_found(unit: &str, names: &[HostPath]) -> Stop {
     let hint = match nearest(unit, names.iter().map(HostPath::name)) {
         Some(near) => format!("did you mean `{near}`? "),
         None => String::new(),

@@ -22,6 +22,7 @@ use tunerun::engine::links::Links;
 use tunerun::engine::run::{Consent, Events, HostError, HostRun};
 use tunerun::engine::target::HostState;
 use tunerun::engine::walk::{Planned, Scene, Walked};
+use tunerun::inventory::HostId;
 use tunerun::journal::{Journal, Record, Store};
 use tunerun::plan::Origin;
 use tunerun::playbook::Loader;
@@ -164,6 +165,14 @@ impl Play {
         }
     }
 
+    /// The hosts that the run may meet: those of its plays, and where a gate measures, whoever loads or answers.
+    fn met(scene: &Scene, stages: &Stages) -> Vec<HostId> {
+        match stages.values().any(|stage| !stage.gates().is_empty()) {
+            true => scene.inventory().hosts().collect(),
+            false => union(scene),
+        }
+    }
+
     fn list(&self, playbook: &tunerun::playbook::Playbook) -> Exit {
         use std::fmt::Write as _;
         let selection = tunerun::playbook::Selection::new(&self.tags, &self.skip_tags);
@@ -196,7 +205,7 @@ impl Play {
         let (connection, becoming) = self.links.clone().ask();
         let agent = std::env::var_os("SSH_AUTH_SOCK").map(PathBuf::from);
         let defaults = Defaults::new(home(), user(), agent);
-        let lab = match super::rehearsal::lab(&scene, &union(&scene)).await {
+        let lab = match super::rehearsal::lab(&scene, &Self::met(&scene, &stages)).await {
             Ok(lab) => lab,
             Err(exit) => return exit,
         };

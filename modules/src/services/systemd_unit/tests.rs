@@ -104,6 +104,25 @@ fn unknown_units_are_refused_or_late() {
 }
 
 #[test]
+fn a_unit_that_systemd_has_not_read_yet_is_started_after_it_has() {
+    let unread = "limit.service";
+    let told = "LoadState=not-found\nActiveState=inactive\n";
+    let host = |text: &str| {
+        Host::new()
+            .dir(RUNNING)
+            .file("/etc/systemd/system/limit.service", text)
+            .answer(show(unread), Seen::Output(Output::ok(format!("Id={unread}\n{told}"))))
+    };
+    let args = json!({ "name": "limit", "state": "started" });
+    let lasting = "[Service]\nType = oneshot\nRemainAfterExit=yes\nExecStart=/bin/true\n";
+    let change = planned::<SystemdUnit>(&host(lasting), args.clone());
+    assert_eq!(calls(&change), ["systemctl-daemon-reload", "systemctl-start"]);
+    let once = planned::<SystemdUnit>(&host("[Service]\nType=oneshot\n"), args);
+    assert_eq!(calls(&once), ["systemctl-daemon-reload", "systemctl-start"]);
+    assert_ne!(change.steps[1].back, once.steps[1].back, "what runs to its end cannot be stopped afterwards");
+}
+
+#[test]
 fn a_later_task_sees_what_an_earlier_leaves() {
     let host = host("active", "enabled");
     let stop: SystemdUnit = serde_json::from_value(json!({ "name": UNIT, "state": "stopped" })).unwrap();
