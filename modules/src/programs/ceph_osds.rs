@@ -12,7 +12,8 @@ const OSD_UP_FROM: &str = script!(
 /// What acts on OSDs one after another shares: `$id` is the OSD, `$most` the seconds for each wait.
 ///
 /// `may` says in the cluster that the OSD is about to stop (`tunerun/stopping/osd.N`), and asks whether it may stop
-/// together with all others of which that is said, by whatever host or controller. Of two that may not stop together the
+/// together with all others of which that is said, by whatever host or controller, and with those that are down: the manager
+/// answers by reports of placement groups, which lag behind the map. Of two that may not stop together the
 /// one with the lower number goes first. What a killed process said is over after a time.
 ///
 /// `settled E` tells whether the OSD is up since a map after E, its placement groups have reported since, no fewer OSDs
@@ -30,8 +31,9 @@ macro_rules! one_by_one {
            print(m[\"num_up_osds\"],p[\"num_pgs\"]-sum(x[\"count\"] for x in p.get(\"pgs_by_state\",[]) if ok(set(x[\"state_name\"].split(\"+\")))))'; }; \
          may() { begin; while :; do say || { echo \"osd.$id: the cluster does not take the word that it is about to stop\" >&2; exit 4; }; \
            o=$(c ceph config-key dump tunerun/stopping/ -f json) && o=$(printf %s \"$o\" | j 'print(*sorted(int(k.rsplit(\".\",1)[1]) for k,v in d.items() if int(v)>int(a[1]) and k.rsplit(\".\",1)[1]!=a[0]))' \"$id\" \"$(date +%s)\") || exit; \
-           c ceph osd ok-to-stop \"$id\" $o >/dev/null 2>&1 && return; \
-           late && { echo \"osd.$id may not stop${o:+ together with $o}: placement groups would lose service; it was left alone. 'ceph osd ok-to-stop $id' and 'ceph health detail' say which: play again when they are clean\" >&2; exit 3; }; \
+           w=$(c ceph osd dump -f json) && w=$(printf %s \"$w\" | j 'print(*[x[\"osd\"] for x in d[\"osds\"] if not x[\"up\"] and str(x[\"osd\"]) not in a])' \"$id\" $o) || exit; \
+           c ceph osd ok-to-stop \"$id\" $o $w >/dev/null 2>&1 && return; w=\"$o${o:+${w:+ }}$w\"; \
+           late && { echo \"osd.$id may not stop${w:+ together with $w}: placement groups would lose service; it was left alone. 'ceph osd ok-to-stop $id' and 'ceph health detail' say which: play again when they are clean\" >&2; exit 3; }; \
            [ -z \"$o\" ] || [ \"${o%% *}\" -gt \"$id\" ] || unsay; sleep 1; done; }; \
          settled() { e=$(from) && [ -n \"$e\" ] && [ \"$e\" != \"$1\" ] || return 1; \
            o=$(c ceph pg ls-by-osd \"$id\" -f json) || return 1; \

@@ -42,6 +42,9 @@ pub struct Bench {
     /// So many runs of each
     #[arg(long, default_value_t = 1)]
     pub runs_each: u32,
+    /// Print all figures and outputs as JSON, for programs
+    #[arg(long)]
+    pub json: bool,
     /// Write all figures and outputs to this file, as JSON
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
@@ -57,6 +60,8 @@ pub struct Asked {
     pub runs: u32,
     /// Where all of it is written to.
     pub out: Option<PathBuf>,
+    /// Whether it is printed as JSON instead of a table.
+    pub json: bool,
     /// Who takes the figures instead of a table.
     pub taken: Option<Taken>,
 }
@@ -67,7 +72,7 @@ pub type Taken = Arc<Mutex<Vec<(String, BTreeMap<String, Figure>)>>>;
 impl Bench {
     /// Runs it.
     pub fn run(self) -> Exit {
-        let asked = Asked { runs: self.runs_each.max(1), out: self.out, taken: None };
+        let asked = Asked { runs: self.runs_each.max(1), out: self.out, json: self.json, taken: None };
         let play = Play {
             playbook: self.playbook,
             hosts: self.hosts,
@@ -131,18 +136,26 @@ pub async fn measured(
                     Ok(false) => {}
                     Err(why) => term::wrong(format!("the noise cannot be kept: {why}"), None),
                 }
-                term::data(&table(&scene.playbook.plays[*number].name, &run.state.name, &all));
+                if !asked.json {
+                    term::data(&table(&scene.playbook.plays[*number].name, &run.state.name, &all));
+                }
                 stored.extend(all.iter().map(|measured| json(&run.state.name, measured)));
             }
         }
     }
-    let Some(path) = &asked.out else { return exit };
-    let text = serde_json::to_string_pretty(&stored).unwrap_or_default();
-    if let Err(why) = std::fs::write(path, text) {
-        term::wrong(format!("{} cannot be written: {}", path.display(), term::io_words(&why)), None);
-        return Exit::Failed;
+    told(asked, &stored).unwrap_or(exit)
+}
+
+/// Prints and stores what was measured, as far as that is asked for. Gives the exit where it cannot be stored.
+fn told(asked: &Asked, stored: &[serde_json::Value]) -> Option<Exit> {
+    let text = serde_json::to_string_pretty(stored).unwrap_or_default();
+    if asked.json {
+        term::data(&text);
     }
-    exit
+    let path = asked.out.as_ref()?;
+    let why = std::fs::write(path, text).err()?;
+    term::wrong(format!("{} cannot be written: {}", path.display(), term::io_words(&why)), None);
+    Some(Exit::Failed)
 }
 
 fn json(host: &str, measured: &Measured) -> serde_json::Value {

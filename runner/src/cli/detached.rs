@@ -75,7 +75,7 @@ impl Play {
         let (yes, links, over) = (self.yes, self.links.clone(), self.over.clone());
         let partial = self.allow_partial;
         let vault = self.hosts.vault_password_file.clone();
-        let saving = Saving { out: Some(plan.to_owned()), late: true, json: false };
+        let saving = Saving { out: Some(plan.to_owned()), late: true, ..Saving::default() };
         let planned = Self { purpose: Purpose::Save(saving), ..self }.run();
         if planned != Exit::Done {
             return planned;

@@ -6,6 +6,7 @@ use super::shape::Shape;
 use super::term;
 use clap::Args;
 use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 use tunerun::gate::Record;
 use tunerun::journal::Store;
 use tunerun::report::ladder::ladder;
@@ -50,7 +51,7 @@ impl Ladder {
         if let Some(run) = &self.of {
             return told(&store, run);
         }
-        let before = store.runs();
+        let name = Arc::new(OnceLock::new());
         let play = Play {
             playbook: self.playbook.unwrap_or_default(),
             hosts: self.hosts,
@@ -59,13 +60,13 @@ impl Ladder {
             skip_tags: self.skip_tags,
             yes: self.yes,
             shape: Shape::Ladder,
+            name: Arc::clone(&name),
             ..Play::default()
         };
         let exit = play.run();
-        match store.runs().iter().rev().find(|run| !before.contains(run)) {
-            Some(run) => told(&store, run),
-            None => return exit,
-        };
+        if let Some(run) = name.get() {
+            told(&store, run);
+        }
         exit
     }
 }

@@ -7,6 +7,7 @@ use clap::Args;
 use std::path::PathBuf;
 use tunerun::diagnostic::{Problems, Severity};
 use tunerun::playbook::lints::lints;
+use tunerun::report::sarif::sarif;
 
 /// Checks playbooks without contacting a host: YAML, keywords, modules, arguments, roles, templates, conditions.
 ///
@@ -14,11 +15,25 @@ use tunerun::playbook::lints::lints;
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:
   tunerun lint site.yaml
-  tunerun lint *.yaml")]
+  tunerun lint *.yaml
+  tunerun lint site.yaml --format sarif > lint.sarif     for a code host")]
 pub struct Lint {
     /// The playbooks
     #[arg(required = true)]
     pub playbooks: Vec<PathBuf>,
+    /// How problems are printed: sarif is for code hosts, on standard output
+    #[arg(long, value_enum, default_value_t = LintFormat::Text)]
+    pub format: LintFormat,
+}
+
+/// How problems are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum LintFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// Static Analysis Results Interchange Format 2.1.0.
+    Sarif,
 }
 
 impl Lint {
@@ -39,11 +54,14 @@ impl Lint {
                 Err(mut problems) => all.append(&mut problems),
             }
         }
-        term::problems(&all);
+        match self.format {
+            LintFormat::Text => term::problems(&all),
+            LintFormat::Sarif => term::data(&sarif(&all)),
+        }
         if all.iter().any(|problem| problem.severity == Severity::Error) {
             return Exit::Wrong;
         }
-        if all.is_empty() {
+        if all.is_empty() && self.format == LintFormat::Text {
             let count = self.playbooks.len();
             term::say(&format!(
                 "{count} {}: nothing to say",

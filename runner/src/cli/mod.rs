@@ -5,6 +5,7 @@ mod attribute;
 mod bench;
 mod booting;
 mod capture;
+mod completions;
 mod continuing;
 mod detached;
 mod diagnose;
@@ -101,6 +102,8 @@ enum Command {
     Doc(doc::Doc),
     /// Print the JSON schema of playbooks, for editors
     Schema(schema::Schema),
+    /// Print completions for a shell
+    Completions(completions::Completions),
     /// Check playbooks without contacting a host
     Lint(lint::Lint),
     /// View, encrypt and decrypt Ansible Vault files
@@ -146,6 +149,7 @@ pub fn main() -> ExitCode {
         Command::Inventory(inventory) => inventory.run(),
         Command::Doc(doc) => doc.run(),
         Command::Schema(schema) => schema.run(),
+        Command::Completions(completions) => completions.run(),
         Command::Lint(lint) => lint.run(),
         Command::Vault(vault) => vault.run(),
         Command::Lab(lab) => lab.run(),

@@ -12,7 +12,9 @@ use std::time::SystemTime;
 use tunerun::engine::run::{HostError, HostRun};
 use tunerun::engine::walk::Walked;
 use tunerun::plan::{Options, Origin, Saved, to_text};
-use tunerun::report::plan::{Sum, fleet};
+use tunerun::report::markdown::{LIMIT, markdown};
+use tunerun::report::paint::Paint;
+use tunerun::report::plan::{Sum, classes, fleet};
 
 /// Plans a playbook for its hosts and shows the plan; changes nothing.
 ///
@@ -23,6 +25,7 @@ use tunerun::report::plan::{Sum, fleet};
   tunerun plan site.yaml -i prod --diff                 what would change, as play --check
   tunerun plan site.yaml -i prod --out monday.plan      save it; then: tunerun apply monday.plan
   tunerun plan site.yaml -i prod --json                 for programs
+  tunerun plan site.yaml -i prod --format markdown      as one comment of a code review
   tunerun plan site.yaml -i prod --detailed-exitcode    10 where something would change, else 0")]
 pub struct Plan {
     /// The playbook
@@ -37,9 +40,12 @@ pub struct Plan {
     /// Parts that are decided later may be decided while the plan is applied
     #[arg(long)]
     pub late: bool,
-    /// Print the plan as JSON
-    #[arg(long)]
+    /// Print the plan as JSON: short for --format json
+    #[arg(long, conflicts_with = "format")]
     pub json: bool,
+    /// How the plan is printed: markdown is one comment for a code review, with what changes folded
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
     /// Show what changes line by line
     #[arg(short = 'D', long)]
     pub diff: bool,
@@ -60,6 +66,18 @@ pub struct Plan {
     pub detailed_exitcode: bool,
 }
 
+/// How a plan is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// For people at a terminal or in a pipe.
+    #[default]
+    Text,
+    /// For programs.
+    Json,
+    /// For code reviews.
+    Markdown,
+}
+
 /// Where a plan goes.
 #[derive(Clone, Debug, Default)]
 pub struct Saving {
@@ -67,16 +85,17 @@ pub struct Saving {
     pub out: Option<PathBuf>,
     /// Whether late parts may be decided while it is applied.
     pub late: bool,
-    /// Whether it is printed as JSON.
-    pub json: bool,
+    /// How it is printed.
+    pub format: Format,
 }
 
 impl Plan {
     /// Runs it.
     pub fn run(self) -> Exit {
+        let format = if self.json { Format::Json } else { self.format };
         if let Some(word) = self.hosts.extra.iter().find(|word| may_be_secret(word)) {
             let name = word.split('=').next().unwrap_or_default();
-            if self.out.is_some() || self.json {
+            if self.out.is_some() || format == Format::Json {
                 term::wrong(
                     format!("-e {name}=… may be a secret, and a saved plan holds what -e says"),
                     Some(
@@ -96,7 +115,7 @@ impl Plan {
             start_at_task: self.start_at_task,
             no_probes: self.no_probes,
             detailed_exitcode: self.detailed_exitcode,
-            purpose: Purpose::Save(Saving { out: self.out, late: self.late, json: self.json }),
+            purpose: Purpose::Save(Saving { out: self.out, late: self.late, format }),
             ..Play::default()
         };
         play.run()
@@ -124,11 +143,14 @@ pub fn shown(
     play.left_out(planned.len(), unreachable);
     let mut saved = saved(play, saving, planned, unreachable, made_from);
     let text = to_text(&mut saved);
-    if saving.json {
-        term::data(&text);
-    } else {
-        let plans = planned.iter().map(|(run, walked)| (run.state.name.as_str(), walked));
-        term::data(&fleet(plans, play.diff, term::paint()));
+    let plans = planned.iter().map(|(run, walked)| (run.state.name.as_str(), walked));
+    match saving.format {
+        Format::Json => term::data(&text),
+        Format::Text => term::data(&fleet(plans, play.diff, term::paint())),
+        Format::Markdown => {
+            let command = play.command().replacen("tunerun play", "tunerun plan", 1);
+            term::data(&markdown(&classes(plans, true, Paint::default()), &command, LIMIT));
+        }
     }
     if let Some(out) = &saving.out {
         if let Err(why) = write(out, &text) {

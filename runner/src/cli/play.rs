@@ -14,7 +14,7 @@ use super::shape::Shape;
 use super::term;
 use clap::Args;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tokio::sync::mpsc;
 use tunerun::engine::doubles::doubles;
 use tunerun::engine::fleet::{Fleet, Planning, plan_all, union};
@@ -99,6 +99,9 @@ pub struct Play {
     /// Whether all of the playbook is played as it is written.
     #[arg(skip)]
     pub shape: Shape,
+    /// The run's name, once it has begun, for whoever called.
+    #[arg(skip)]
+    pub name: Arc<OnceLock<String>>,
 }
 
 impl Play {
@@ -427,6 +430,8 @@ impl Play {
             Exit::Failed
         };
         let journal = store.begin().map_err(|why| wrong(&why))?;
+        // One call begins one run.
+        let _ = self.name.set(journal.run().to_owned());
         let record = Record::Began {
             format: tunerun::journal::FORMAT,
             run: journal.run().to_owned(),

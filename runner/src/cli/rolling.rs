@@ -1,6 +1,7 @@
 //! Rollouts seen from the command line: what a plan refuses, the controller's part, and how they end.
 use super::ends;
 use super::exit::Exit;
+use super::plan::Format;
 use super::play::Play;
 use super::purpose::Purpose;
 use super::shape::Shape;
@@ -32,6 +33,14 @@ impl From<Exit> for Conducted {
 }
 
 impl Play {
+    /// How the plan is printed.
+    fn printed(&self) -> Format {
+        match &self.purpose {
+            Purpose::Save(saving) => saving.format,
+            _ => Format::Text,
+        }
+    }
+
     /// The rollouts and gates of a playbook, in the shape that is played.
     pub(super) fn staged(&self, scene: &Scene) -> Result<Stages, Exit> {
         let mut stages = rollout::stages(scene).map_err(|problems| {
@@ -64,7 +73,15 @@ impl Play {
             return None;
         }
         let foreseen = foresee(scene, stages, planned, &Profiles::beside(&self.links.runs()));
-        term::data(&foreseen.text);
+        match self.printed() {
+            Format::Text => term::data(&foreseen.text),
+            // Beside the one document that is printed.
+            _ if foreseen.text.is_empty() => {}
+            Format::Json => term::say(&foreseen.text),
+            Format::Markdown => {
+                term::data(&format!("## Rollout\n\n```text\n{}\n```\n", foreseen.text.trim_end()))
+            }
+        }
         if foreseen.refused.is_empty() {
             return None;
         }

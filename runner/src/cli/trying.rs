@@ -11,11 +11,10 @@ use super::term;
 use clap::Args;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tunerun::engine::run::{HostError, HostRun};
 use tunerun::engine::walk::{Scene, Walked};
 use tunerun::gate::{Figure, Metric};
-use tunerun::journal::Store;
 use tunerun::playbook::rungs::Rung;
 use tunerun::rollout::{Bundle, Stages, bundle};
 
@@ -132,9 +131,9 @@ impl Trying {
     }
 
     fn tried(&self, host: &str, bundle: &Bundle, trial: &Trial) -> Result<Vec<f64>, Exit> {
-        let store = Store::new(self.links.runs());
-        let before = store.runs();
-        let mut play = Play { shape: Shape::Trial(trial.without.clone()), ..self.play() };
+        let name = Arc::new(OnceLock::new());
+        let mut play =
+            Play { shape: Shape::Trial(trial.without.clone()), name: Arc::clone(&name), ..self.play() };
         play.hosts.limit = Some(host.to_owned());
         play.hosts.extra.extend_from_slice(&trial.extra);
         let exit = play.run();
@@ -143,7 +142,8 @@ impl Trying {
             Exit::Done => self.measured(host, bundle, trial).or_else(|_| self.measured(host, bundle, trial)),
             exit => Err(exit),
         };
-        for run in store.runs().into_iter().filter(|run| !before.contains(run)).rev() {
+        // Where nothing was to be changed, no run has begun.
+        if let Some(run) = name.get() {
             let (hosts, links) = (self.hosts.clone(), self.links.clone());
             let undo = Undo { run: run.clone(), hosts, links, force: Vec::new(), reboot: false };
             if undo.run() != Exit::Done {
@@ -163,7 +163,8 @@ impl Trying {
         let mut play = Play { check: true, ..self.play() };
         play.hosts.limit = Some(host.to_owned());
         play.hosts.extra.extend_from_slice(&trial.extra);
-        play.purpose = Purpose::Bench(bench::Asked { runs: 1, out: None, taken: Some(Arc::clone(&taken)) });
+        play.purpose =
+            Purpose::Bench(bench::Asked { runs: 1, out: None, json: false, taken: Some(Arc::clone(&taken)) });
         let exit = play.run();
         let taken = std::mem::take(&mut *taken.lock().unwrap_or_else(PoisonError::into_inner));
         let figures = taken.into_iter().find(|(name, _)| name == host).map(|(_, figures)| figures);

@@ -1,8 +1,9 @@
-//! The servers that calls talk to: a port on the peer, a socket on the loader itself.
+//! The servers that calls talk to: a port on the peer, a socket on each loader itself.
 use super::host::{Host, ROOM, Serving};
 use super::{Ground, Load};
-use crate::bench::{Answers, Call};
+use crate::bench::{Answers, Call, Server};
 use crate::gate::Fault;
+use std::time::Duration;
 
 /// Starts them; each answers once this is over.
 pub(super) async fn start(
@@ -11,48 +12,60 @@ pub(super) async fn start(
     calls: &[Call],
     loaders: &[Host],
 ) -> Result<Vec<Serving>, Fault> {
-    let serving = calls.iter().filter(|call| call.server.is_some()).count();
-    if serving == 0 {
-        return Ok(Vec::new());
-    }
-    let unfit = |what: String| Err(Fault::Unfit { what: format!("benchmark {} {what}", load.id) });
-    if loaders.len() > 1 {
-        return unfit(format!("has one server, and {} hosts load it: name one", loaders.len()));
-    }
-    let here = load.peer.as_ref().is_some_and(|peer| load.on.iter().any(|own| own.host == peer.host));
-    let room = if here { ROOM / 2 } else { ROOM };
-    if serving > room {
-        return unfit(format!("needs {serving} servers at once, and a connection has room for {room}"));
-    }
     let mut all = Vec::new();
-    for call in calls {
-        match one(ground, load, call, loaders).await {
-            Ok(started) => all.extend(started),
-            Err(fault) => {
-                end(all).await;
-                return Err(fault);
-            }
+    match started(ground, load, calls, loaders, &mut all).await {
+        Ok(()) => Ok(all),
+        Err(fault) => {
+            end(all).await;
+            Err(fault)
         }
     }
-    Ok(all)
 }
 
-async fn one(
+async fn started(
     ground: Ground<'_>,
     load: &Load,
-    call: &Call,
+    calls: &[Call],
     loaders: &[Host],
-) -> Result<Option<Serving>, Fault> {
-    let Some(server) = &call.server else { return Ok(None) };
-    if let (Answers::Socket(_), Some(loader)) = (&server.at, loaders.first()) {
-        return loader.serve(server, call.limit).await.map(Some);
+    all: &mut Vec<Serving>,
+) -> Result<(), Fault> {
+    let servers: Vec<(&Server, Duration)> =
+        calls.iter().filter_map(|call| Some((call.server.as_ref()?, call.limit))).collect();
+    fits(load, &servers, loaders)?;
+    for (server, limit) in servers {
+        if matches!(server.at, Answers::Socket(_)) {
+            for loader in loaders {
+                all.push(loader.serve(server, limit).await?);
+            }
+            continue;
+        }
+        let Some(peer) = &load.peer else {
+            return Err(unfit(load, "talks to a server: `peer:` names the host it is started on"));
+        };
+        all.push(Host::reach(ground, peer).await?.serve(server, limit).await?);
     }
-    let Some(peer) = &load.peer else {
-        let what =
-            format!("benchmark {} talks to a server: `peer:` names the host it is started on", load.id);
-        return Err(Fault::Unfit { what });
-    };
-    Host::reach(ground, peer).await?.serve(server, call.limit).await.map(Some)
+    Ok(())
+}
+
+/// Refuses what would wait for a channel for ever, and several clients of a server that knows one.
+fn fits(load: &Load, servers: &[(&Server, Duration)], loaders: &[Host]) -> Result<(), Fault> {
+    let ports = servers.iter().filter(|(server, _)| matches!(server.at, Answers::Port(_))).count();
+    if ports > 0 && loaders.len() > 1 {
+        let hosts = loaders.len();
+        return Err(unfit(load, &format!("has one server, and {hosts} hosts load it: name one")));
+    }
+    let on_peer = load.peer.as_ref().is_none_or(|peer| load.on.iter().any(|own| own.host == peer.host));
+    let room = if on_peer { ROOM / 2 } else { ROOM };
+    if servers.len() > room {
+        let count = servers.len();
+        let words = format!("needs {count} servers at once, and a connection has room for {room}");
+        return Err(unfit(load, &words));
+    }
+    Ok(())
+}
+
+fn unfit(load: &Load, what: &str) -> Fault {
+    Fault::Unfit { what: format!("benchmark {} {what}", load.id) }
 }
 
 /// Ends them.

@@ -57,21 +57,63 @@ fn runs_only(change: &Change) -> bool {
         && change.steps.iter().all(|step| step.look.is_none() && step.back == Back::Nothing)
 }
 
-/// The plans of many hosts: equal ones once. `names` are hosts with their walks.
-pub fn fleet<'a>(hosts: impl IntoIterator<Item = (&'a str, &'a Walked)>, diff: bool, paint: Paint) -> String {
-    let mut classes: BTreeMap<(Sum, String), (Vec<&str>, String)> = BTreeMap::new();
+/// Hosts whose plans say the same.
+pub struct Class<'a> {
+    /// Their names.
+    pub hosts: Vec<&'a str>,
+    /// What each plan comes to.
+    pub sum: Sum,
+    /// The plan in lines; of several hosts, their names are `<host>`.
+    pub text: String,
+    /// The plan of the first of them.
+    first: &'a Walked,
+}
+
+impl Class<'_> {
+    /// How many hosts, which, and what their plans come to, in one line.
+    pub fn title(&self) -> String {
+        title(&self.hosts, &self.sum)
+    }
+
+    /// The plan in lines without its differences.
+    pub fn brief(&self) -> String {
+        let own = host(self.first, false, Paint::default());
+        match self.hosts[..] {
+            [_] => own,
+            [name, ..] => replaced(&own, name),
+            [] => own,
+        }
+    }
+}
+
+/// The plans of many hosts: equal ones once, the odd one first.
+pub fn classes<'a>(
+    hosts: impl IntoIterator<Item = (&'a str, &'a Walked)>,
+    diff: bool,
+    paint: Paint,
+) -> Vec<Class<'a>> {
+    let mut classes: BTreeMap<(Sum, String), (Vec<&str>, String, &Walked)> = BTreeMap::new();
     for (name, walked) in hosts {
         // A host's own name in its files does not make it another class.
         let own = host(walked, diff, paint);
         let text = if own.contains(name) { replaced(&own, name) } else { own.clone() };
-        classes.entry((Sum::of(walked), text)).or_insert_with(|| (Vec::new(), own)).0.push(name);
+        classes.entry((Sum::of(walked), text)).or_insert_with(|| (Vec::new(), own, walked)).0.push(name);
     }
-    let mut classes: Vec<_> = classes.into_iter().collect();
-    classes.sort_by_key(|(_, (hosts, _))| hosts.len());
+    let class = |((sum, text), (hosts, own, first)): ((Sum, String), (Vec<&'a str>, String, &'a Walked))| {
+        let text = if hosts.len() == 1 { own } else { text };
+        Class { hosts, sum, text, first }
+    };
+    let mut classes: Vec<Class<'a>> = classes.into_iter().map(class).collect();
+    classes.sort_by_key(|class| class.hosts.len());
+    classes
+}
+
+/// The plans of many hosts as text: equal ones once. `hosts` are names with their walks.
+pub fn fleet<'a>(hosts: impl IntoIterator<Item = (&'a str, &'a Walked)>, diff: bool, paint: Paint) -> String {
     let mut out = String::new();
-    for ((sum, text), (hosts, own)) in &classes {
-        let _ = writeln!(out, "{}", paint.strong(&title(hosts, sum)));
-        out.push_str(if hosts.len() == 1 { own } else { text });
+    for class in classes(hosts, diff, paint) {
+        let _ = writeln!(out, "{}", paint.strong(&class.title()));
+        out.push_str(&class.text);
         out.push('\n');
     }
     out

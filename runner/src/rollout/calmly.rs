@@ -85,7 +85,16 @@ impl Rolling<'_, '_> {
         let tell: Tell = told_by(self.fleet.events);
         let begun =
             Guards::begin(self.stage.guard.clone(), &ground, &targets, self.fleet.journal, tell).await;
-        let guards = begun.map_err(|stopped| self.stopped(&stopped))?;
+        let guards = match begun {
+            Ok(guards) => guards,
+            // What is loaded is the host and not its cluster: nobody said how that is reached, and nobody has to.
+            Err(stopped) if !about && !matches!(stopped, Stopped::Journal(_)) => {
+                let why = stopped.words();
+                self.tell(Progress::Noted(format!("the cluster of these hosts is not watched: {why}")));
+                return Ok(());
+            }
+            Err(stopped) => return Err(self.stopped(&stopped)),
+        };
         if about && !guards.has_clusters() {
             let Some(first) = targets.first() else { return Ok(()) };
             guards.lead(first).await.map_err(|stopped| self.blind(&stopped))?;

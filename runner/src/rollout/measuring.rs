@@ -45,15 +45,7 @@ impl Rolling<'_, '_> {
         for (subject, one) in subjects.iter().zip(wanted) {
             before.push(self.live(subject, one.arm).await);
         }
-        let outage = self.outage();
-        let (taken, ended) = tokio::select! {
-            taken = self.loaded(&subjects, terms(&bed.gate)) => (taken, None),
-            // What loads ends as it is dropped.
-            why = outage => {
-                let why = format!("the load was ended: {why}");
-                (subjects.iter().map(|_| Err(unfit(why.clone()))).collect(), Some(why))
-            }
-        };
+        let (taken, ended) = self.watched(&subjects, terms(&bed.gate)).await;
         let disturbed = if ended.is_none() { self.disturbed().await } else { None };
         let counts = |taken: Taken| match (&disturbed, taken) {
             (Some(why), Ok(measured)) => {
@@ -75,6 +67,19 @@ impl Rolling<'_, '_> {
         match ended {
             Some(why) => self.undecided(bed, why).await,
             None => Ok(()),
+        }
+    }
+
+    /// Loads, until they are over or must end: then why.
+    async fn watched(&self, subjects: &[Subject], terms: Terms) -> (Vec<Taken>, Option<String>) {
+        let outage = self.outage();
+        tokio::select! {
+            taken = self.loaded(subjects, terms) => (taken, None),
+            // What loads ends as it is dropped.
+            why = outage => {
+                let why = format!("the load was ended: {why}");
+                (subjects.iter().map(|_| Err(unfit(why.clone()))).collect(), Some(why))
+            }
         }
     }
 
@@ -234,7 +239,7 @@ impl Rolling<'_, '_> {
     /// After a rollback: one more round of the benchmarks, beside what they said without the change.
     pub async fn once_more(&mut self, bed: &Bed) {
         let subjects: Vec<Subject> = bed.subjects.iter().filter(|subject| subject.changed).cloned().collect();
-        let taken = self.loaded(&subjects, terms(&bed.gate)).await;
+        let (taken, _) = self.watched(&subjects, terms(&bed.gate)).await;
         for (subject, taken) in subjects.iter().zip(taken) {
             let words = match taken {
                 Ok(measured) => bed

@@ -43,11 +43,58 @@ pub struct Order<H> {
     pub left_out: Vec<H>,
 }
 
-/// The waves of a rollout over its hosts.
+/// The variable of a guest that is a host of the inventory itself: the host that it runs on, or `{host: …, domain: …}`.
+const GUEST_OF: &str = "guest_of";
+
+/// The waves of a rollout over its hosts. Guests whose own host is in the play too go in its wave, right behind it, and
+/// do not count: a wave of one host is that host and all of its guests.
 ///
 /// # Errors
 /// Everything that does not fit, one sentence each.
 pub fn order<H: Copy + Eq + Hash>(
+    rollout: &Rollout,
+    hosts: &[H],
+    ground: &dyn Ground<H>,
+) -> Result<Order<H>, Vec<String>> {
+    let named = |name: &str| hosts.iter().copied().find(|host| ground.name(*host) == name);
+    let runs_on = |guest: H| {
+        let host = named(&host_of(&ground.class(guest, GUEST_OF)?)?)?;
+        (host != guest).then_some(host)
+    };
+    // A guest of a guest goes with the outermost host; who names each other in a ring is nobody's guest.
+    let root = |guest: H| {
+        let mut host = runs_on(guest)?;
+        for _ in 0..hosts.len() {
+            match runs_on(host) {
+                Some(outer) => host = outer,
+                None => return Some(host),
+            }
+        }
+        None
+    };
+    let roots: Vec<(H, Option<H>)> = hosts.iter().map(|host| (*host, root(*host))).collect();
+    let own: Vec<H> = roots.iter().filter(|(_, root)| root.is_none()).map(|(host, _)| *host).collect();
+    let mut order = ordered(rollout, &own, ground)?;
+    let with_guests = |hosts: &mut Vec<H>| {
+        let guests =
+            |host: H| roots.iter().filter(move |(_, root)| *root == Some(host)).map(|(guest, _)| *guest);
+        *hosts = hosts.iter().flat_map(|host| std::iter::once(*host).chain(guests(*host))).collect();
+    };
+    order.waves.iter_mut().for_each(|wave| with_guests(&mut wave.hosts));
+    with_guests(&mut order.left_out);
+    Ok(order)
+}
+
+/// The host in what `guest_of` says.
+fn host_of(said: &str) -> Option<String> {
+    match serde_json::from_str::<serde_json::Value>(said) {
+        Ok(serde_json::Value::Object(said)) => said.get("host")?.as_str().map(str::to_owned),
+        _ => Some(said.to_owned()),
+    }
+}
+
+/// The waves of hosts, each of which counts.
+fn ordered<H: Copy + Eq + Hash>(
     rollout: &Rollout,
     hosts: &[H],
     ground: &dyn Ground<H>,
@@ -267,6 +314,43 @@ mod tests {
         assert_eq!(sizes(json!({"waves": ["100%"]}), 1), [1]);
         assert_eq!(sizes(json!({"canary": {"hosts": ["h2"]}, "waves": [1, 2]}), 3), [1, 1]);
         assert_eq!(waves(json!({"waves": [1, 2]}), 3).unwrap().left_out, [2]);
+    }
+
+    /// Hosts below 4, and guests from 10 on: the tens say on which host, a guest of 50 on a guest.
+    struct Guests;
+
+    impl Ground<u32> for Guests {
+        fn name(&self, host: u32) -> String {
+            format!("h{host}")
+        }
+
+        fn class(&self, host: u32, variable: &str) -> Option<String> {
+            let on = match host {
+                0..10 => return None,
+                50 => "h21".to_owned(),
+                60 => "h61".to_owned(),
+                61 => r#"{"host": "h60", "domain": "x"}"#.to_owned(),
+                _ if host.is_multiple_of(2) => format!("h{}", host / 10),
+                _ => json!({"host": format!("h{}", host / 10), "domain": format!("vm{host}")}).to_string(),
+            };
+            (variable == "guest_of").then_some(on)
+        }
+
+        fn select(&self, _: &str) -> Result<Vec<u32>, String> {
+            Ok(Vec::new())
+        }
+    }
+
+    #[test]
+    fn guests_go_with_the_host_they_run_on() {
+        let waves = |hosts: &[u32]| -> Vec<Vec<u32>> {
+            let rollout = read(&json!({"waves": [1, "50%", "100%"]})).unwrap();
+            order(&rollout, hosts, &Guests).unwrap().waves.into_iter().map(|wave| wave.hosts).collect()
+        };
+        let all = [10, 0, 1, 2, 3, 20, 21, 11, 50, 30];
+        assert_eq!(waves(&all), [vec![0], vec![1, 10, 11], vec![2, 20, 21, 50, 3, 30]]);
+        // Without its host a guest is a host like any other; so are two that name each other.
+        assert_eq!(waves(&[10, 60, 61]), [vec![10], vec![60], vec![61]]);
     }
 
     #[test]

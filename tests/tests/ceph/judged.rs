@@ -41,6 +41,13 @@ fn playbook(task: &str, metric: &str, conf: &str, seconds: u32, more: &str) -> S
     )
 }
 
+/// One host that is a mon of this cluster; other clusters' daemons on this machine are not its.
+fn bed(cluster: &Cluster) -> Bed<'_> {
+    let bed = Bed::one(cluster);
+    bed.host_vars("a", "ceph_daemons: [mon.a]\n");
+    bed
+}
+
 fn records(bed: &Bed<'_>) -> Vec<Record> {
     let runs = fs::read_dir(bed.dir.join("runs")).unwrap().flatten();
     let files = runs.map(|run| run.path().join("gates/play1-wave0.json")).filter(|file| file.exists());
@@ -56,7 +63,7 @@ fn encryption_of_clients_is_judged_at_its_price() {
         cluster.good(&["config", "set", "global", name, "crc secure"]);
     }
     let health = cluster.health();
-    let bed = Bed::one(&cluster);
+    let bed = bed(&cluster);
     let conf = bed.dir.join("client.conf");
     fs::copy(cluster.conf(), &conf).unwrap();
     let task = "ini_file: {path: '{{ playbook_dir }}/client.conf', section: client, option: ms_client_mode, value: secure}";
@@ -99,7 +106,7 @@ fn a_gate_that_is_killed_again_and_again_leaves_the_cluster_as_it_was() {
     pool(&cluster);
     let health = cluster.health();
     let before = cluster.held("osd_client_message_cap");
-    let bed = Bed::one(&cluster);
+    let bed = bed(&cluster);
     // One message at a time: a loss.
     let task = "ceph_config: {who: osd, name: osd_client_message_cap, value: 1}";
     fs::write(
@@ -154,7 +161,7 @@ fn a_load_is_watched_and_ends_where_it_would_be_the_outage() {
     let Some(cluster) = Cluster::any() else { return };
     pool(&cluster);
     let (health, flags) = (cluster.health(), cluster.flags("."));
-    let bed = Bed::one(&cluster);
+    let bed = bed(&cluster);
     fs::write(bed.dir.join("knob"), "1\n").unwrap();
     let task = "copy: {dest: '{{ playbook_dir }}/knob', content: \"2\\n\"}";
     let book = playbook(task, "margin: 50%", "{{ ceph_conf }}", 20, "");

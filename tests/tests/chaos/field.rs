@@ -53,7 +53,12 @@ pub struct Field {
     lab: Lab,
     bed: Bed,
     old: String,
+    /// What each host is like that has all of the change.
+    new: Vec<String>,
 }
+
+/// How many hosts are looked at side by side.
+const LOOKS: u64 = 4;
 
 fn name(host: u64) -> String {
     format!("h{host:02}")
@@ -77,12 +82,28 @@ impl Field {
         fs::write(work.join("inventories/lab.yaml"), format!("all:\n  vars: {vars}\n  hosts:\n{hosts}"))
             .unwrap();
         fs::write(work.join("t.j2"), "{{ inventory_hostname }} is new\n").unwrap();
-        let field = Self { lab, bed, old: String::new() };
-        for host in 1..=HOSTS {
-            said(&field.lab, &name(host), "seq 1 60 | sed 's/^/option /' > /etc/chaos.conf");
-        }
+        let new = (1..=HOSTS).map(Self::new_state).collect();
+        let field = Self { lab, bed, old: String::new(), new };
+        field.each(|host| said(&field.lab, &name(host), "seq 1 60 | sed 's/^/option /' > /etc/chaos.conf"));
         let old = said(&field.lab, &name(1), STATE);
         Self { old, ..field }
+    }
+
+    /// What a look says of each host, from the first on.
+    fn each<T: Send>(&self, look: impl Fn(u64) -> T + Sync) -> Vec<T> {
+        let (look, mut all) = (&look, Vec::new());
+        std::thread::scope(|scope| {
+            let of = |first: u64| {
+                move || (first..=HOSTS).step_by(LOOKS as usize).map(|host| (host, look(host))).collect()
+            };
+            let threads: Vec<_> = (1..=LOOKS).map(|first| scope.spawn(of(first))).collect();
+            for thread in threads {
+                let found: Vec<(u64, T)> = thread.join().unwrap();
+                all.extend(found);
+            }
+        });
+        all.sort_by_key(|(host, _)| *host);
+        all.into_iter().map(|(_, said)| said).collect()
     }
 
     fn work(&self) -> PathBuf {
@@ -208,10 +229,10 @@ impl Field {
         assert!(child.wait_with_output().unwrap().status.success());
     }
 
-    fn state(&self, host: u64, new: &str) -> Result<&'static str, String> {
-        match said(&self.lab, &name(host), STATE) {
+    fn state(&self, host: u64, state: &str) -> Result<&'static str, String> {
+        match state {
             state if state == self.old => Ok("old"),
-            state if state == new => Ok("new"),
+            state if state == self.new[host as usize - 1] => Ok("new"),
             other => Err(format!("{} is neither old nor new: {other}", name(host))),
         }
     }
@@ -230,11 +251,11 @@ impl Field {
     }
 
     /// Every host is wholly old or wholly new, and as the program says.
-    fn judge(&self, code: Option<i32>, plan: &Plan, said: &str) -> Result<(), String> {
+    fn judge(&self, code: Option<i32>, plan: &Plan, told: &str) -> Result<(), String> {
+        let states = self.each(|host| self.state(host, &said(&self.lab, &name(host), STATE)));
         let mut news = 0;
-        for host in 1..=HOSTS {
-            let state = self.state(host, &Self::new_state(host))?;
-            news += u64::from(state == "new");
+        for state in states {
+            news += u64::from(state? == "new");
         }
         let expected = match (code, plan.on_error) {
             (Some(0), _) => HOSTS..=HOSTS,
@@ -245,7 +266,7 @@ impl Field {
         if expected.contains(&news) {
             Ok(())
         } else {
-            Err(format!("it ended with {code:?}, and {news} of {HOSTS} hosts are new:\n{said}"))
+            Err(format!("it ended with {code:?}, and {news} of {HOSTS} hosts are new:\n{told}"))
         }
     }
 
@@ -264,16 +285,19 @@ impl Field {
                 return Err(format!("undo of {run} ended with {}: {out}\n{err}", output.status));
             }
         }
-        for host in 1..=HOSTS {
-            if self.state(host, "")? != "old" {
+        let ended = self.each(|host| {
+            let output = ssh(&self.lab, &name(host), &format!("({STATE}); {LEFT}"));
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            let (state, left) = text.split_once('\n').unwrap_or((&text, ""));
+            if self.state(host, state)? != "old" {
                 return Err(format!("{} is not old again", name(host)));
             }
-            let left = String::from_utf8_lossy(&ssh(&self.lab, &name(host), LEFT).stdout).trim().to_owned();
-            if !left.is_empty() {
-                return Err(format!("{}: left over: {left}", name(host)));
+            match left.trim() {
+                "" => Ok(()),
+                left => Err(format!("{}: left over: {left}", name(host))),
             }
-        }
-        Ok(())
+        });
+        ended.into_iter().collect()
     }
 }
 

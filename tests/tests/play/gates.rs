@@ -116,6 +116,13 @@ fn benchmarks_run_alone() {
         .says("runs differ by 0.");
     let stored: serde_json::Value = serde_json::from_str(&fs::read_to_string(&out).unwrap()).unwrap();
     assert_eq!(stored.as_array().unwrap().len(), 12);
+    let done = bed.tunerun(&["bench", &site, "-i", &hosts, "--limit", "a", "--json"]);
+    let told: serde_json::Value = serde_json::from_str(&done.ok().out).unwrap();
+    assert_eq!(told[0]["host"], "a");
+    assert!(
+        told[0]["figures"]["own.rate"].is_object() || told[0]["figures"]["own.rate"].is_number(),
+        "{told}"
+    );
     assert_eq!(knobs(&bed, &["a", "b"]), ["100", "100"]);
     assert!(bed.runs().is_empty(), "nothing was changed, so there is no run");
     bed.tunerun(&["gate", "calibrate", &site, "-i", &hosts, "--limit", "a"])

@@ -81,7 +81,8 @@ impl Stopped {
         matches!(self, Self::Unreachable { .. } | Self::Broken { .. })
     }
 
-    pub(super) fn words(&self) -> String {
+    /// Why, in words.
+    pub fn words(&self) -> String {
         self.diagnostic().message
     }
 }
