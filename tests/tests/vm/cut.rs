@@ -1,5 +1,5 @@
 //! A link that is cut for good under a change: the host's own timer takes it back.
-use super::bed::{begin, call};
+use super::bed::{begin, call, play};
 use serde_json::json;
 use std::time::Duration;
 use tests::vm::{Vm, can};
@@ -34,7 +34,8 @@ fn a_link_that_is_cut_for_good_is_answered_by_the_hosts_own_timer() {
     vm.wait_for("an answer", Duration::from_secs(120), |vm| vm.try_ssh("true").status.success());
     vm.wait_for("the old knob", Duration::from_secs(60), |vm| vm.ssh("cat /root/knob") == "old");
     // What was asked for can still be had.
-    call(&vm, &["resume", "last", "--yes"]).ended(0, &[]);
+    call(&vm, &["resume", "last", "--no-play"]).ended(0, &["all is as it was before the run"]);
+    play(&vm, TASKS, &[]).ended(0, &[]);
     assert_eq!(vm.ssh("cat /root/knob"), "new");
     call(&vm, &["undo", "last"]).ended(0, &[]);
     assert_eq!(vm.ssh("cat /root/knob"), "old");
