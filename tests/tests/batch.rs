@@ -64,6 +64,15 @@ impl Bed {
         Step::put(Claim::file(&path), path.clone(), self.seen(&path).await, image)
     }
 
+    /// Another connection to the same host.
+    async fn again(&self, shell: &str) -> Carrier {
+        let mut endpoint = Endpoint::local("here");
+        endpoint.interpreter = shell.to_owned();
+        let connection = Connection::open(&endpoint, Arc::new(NoSecrets)).await.unwrap();
+        let state = Some(self.path("state"));
+        Carrier::Shell { connection: Arc::new(connection), who: tunerun::transport::Identity::Login, state }
+    }
+
     async fn run(&self, steps: Vec<Step>) -> (Batch, BatchReport, String) {
         let steps = fold(steps.into_iter().enumerate().map(|(index, step)| (TaskId(index as u32), step)));
         let batch = Batch {
@@ -309,4 +318,44 @@ async fn a_value_that_did_not_take_is_a_failed_step() {
     let (batch, report, _) = bed.run(vec![step]).await;
     let Verdict::Failed(words) = report.verdict(&batch, 0) else { panic!("{report:?}") };
     assert!(words.contains("Linux"), "{words}");
+}
+
+#[tokio::test]
+async fn a_batch_that_comes_late_does_nothing() {
+    for shell in SHELLS {
+        let bed = bed(shell, "late").await;
+        let steps = |step| fold([(TaskId(0), step)]);
+        let numbered = |number, step| Batch {
+            host: "here".into(),
+            number,
+            steps: steps(step),
+            timeout: Some(30),
+            ..Batch::default()
+        };
+        let journal = bed.store.begin().unwrap();
+        let first = numbered(1, bed.put("etc/late", file("1", None)).await);
+        let late = journal.prepare(first.clone(), Vec::new()).await.unwrap();
+        // Whoever sent it is taken for gone: a recovery looks, finds nothing, and leaves.
+        let recovery = bed.again(shell).await;
+        recovery.hold((journal.run(), "somebody"), &bed.who, &[&first]).await.unwrap();
+        let Carrier::Shell { connection, .. } = &recovery else { unreachable!() };
+        connection.close().await;
+        let report = bed.carrier.carry_out(late, &bed.who).await.unwrap();
+        assert!(
+            report.locked.as_ref().is_some_and(|who| who.contains("taken batch 1 for lost")),
+            "{report:?}"
+        );
+        assert!(report.nothing_was_written());
+        assert!(!bed.root.join("etc/late").exists());
+        // The same program that goes on after a lost link numbers its batches on.
+        bed.carrier.hold((journal.run(), journal.holder()), &bed.who, &[&first]).await.unwrap();
+        let again = journal.prepare(first, Vec::new()).await.unwrap();
+        let report = bed.carrier.carry_out(again, &bed.who).await.unwrap();
+        assert!(report.nothing_was_written(), "{report:?}");
+        let second = numbered(2, bed.put("etc/late", file("2", None)).await);
+        let prepared = journal.prepare(second.clone(), Vec::new()).await.unwrap();
+        all_proven(&second, &bed.carrier.carry_out(prepared, &bed.who).await.unwrap());
+        // Nobody is kept out by one that came late.
+        connection.close().await;
+    }
 }

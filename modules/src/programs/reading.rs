@@ -212,6 +212,11 @@ pub const READING: &[Program] = &[
         "uuids of the domains that run",
     ),
     Program::new(
+        "virsh-domid",
+        &["timeout", "-k", "5", "30", "virsh", "-q", "domid", "--domain"],
+        "the number of a domain since it was started last; none where it is off",
+    ),
+    Program::new(
         "virsh-version",
         &["timeout", "-k", "5", "30", "virsh", "-q", "version"],
         "versions of libvirt and QEMU",

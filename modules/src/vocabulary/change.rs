@@ -108,6 +108,11 @@ impl GuestCycle {
         self.at("guest-start", [self.uuid.as_str()])
     }
 
+    /// The look at the number that the guest has since it was started last: each start gives it another one.
+    pub fn started(&self) -> Row {
+        self.at("virsh-domid", [self.uuid.as_str()])
+    }
+
     fn at<'a>(&self, name: &str, args: impl IntoIterator<Item = &'a str>) -> Row {
         let mut row = Row::new(name, args);
         row.env = vec![("LIBVIRT_DEFAULT_URI".to_owned(), self.uri.clone())];

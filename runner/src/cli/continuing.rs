@@ -1,16 +1,16 @@
 //! Going on after a run was cut off: what it was asked for is asked for again, where nothing changed since.
 use super::exit::Exit;
-use super::journal::Resume;
+use super::journal::{Resume, whole};
 use super::options::{HostOptions, LinkOptions};
 use super::play::Play;
 use super::purpose::Purpose;
-use super::reopened::Reopened;
+use super::reopened::{Reopened, reopen};
 use super::shape::Shape;
 use super::term;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tunerun::diagnostic::Diagnostic;
-use tunerun::journal::{Extra, Invocation, Journal, Journaled, Record};
+use tunerun::journal::{Extra, Invocation, Journal, Journaled, Record, Store};
 use tunerun::plan::Origin;
 use tunerun::rollout::ROLLED_BACK;
 
@@ -50,6 +50,12 @@ pub struct Earlier {
     pub later: Option<String>,
     /// Whether a gate found a loss for which all was to go back, and it was cut off before it was back.
     pub goes_back: bool,
+    /// Whether it was decided that all goes back.
+    pub rolled_back: bool,
+    /// Whether it was wholly taken back by `tunerun undo`, or with the run that went on with it.
+    pub undone: bool,
+    /// The run that it went on with.
+    pub continues: Option<String>,
 }
 
 impl Earlier {
@@ -58,17 +64,21 @@ impl Earlier {
         let mut earlier = Self::default();
         for entry in &journaled.entries {
             match &entry.record {
-                Record::Began { asked, made_from, .. } => {
+                Record::Began { asked, made_from, continues, .. } => {
+                    earlier.continues.clone_from(continues);
                     earlier.asked.clone_from(asked);
                     earlier.made_from.clone_from(made_from);
                 }
-                Record::Decided { what, .. } if what.starts_with(ROLLED_BACK) => earlier.goes_back = true,
+                Record::Decided { what, .. } if what.starts_with(ROLLED_BACK) => {
+                    (earlier.goes_back, earlier.rolled_back) = (true, true);
+                }
                 Record::Ended { exit } if *exit == Exit::RolledBack as u8 => {
                     earlier.goes_back = false;
                     earlier.over = Some(WAS_ROLLED_BACK);
                 }
                 Record::Ended { exit: 0 } => earlier.over = Some("it ended in order, with all hosts proven"),
-                Record::Undo { ended: true, .. } => {
+                Record::Undo { ended: true, conflicts, .. } => {
+                    earlier.undone = conflicts.is_empty();
                     earlier.over = Some("it was taken back by `tunerun undo`")
                 }
                 Record::Decided { what, .. } => {
@@ -119,7 +129,17 @@ impl Continuation {
 pub fn go_on(resume: Resume, reopened: Arc<Reopened>) -> Exit {
     let earlier = reopened.earlier.clone();
     if let Some(why) = earlier.over {
-        let exit = if why == WAS_ROLLED_BACK { Exit::RolledBack } else { Exit::Done };
+        if why == WAS_ROLLED_BACK {
+            let run = reopened.journal.run().to_owned();
+            let (hosts, links) = (resume.hosts, resume.links);
+            let command = reopened.command.clone();
+            drop(reopened);
+            let exit = earlier_back(&run, &hosts, &links).unwrap_or(Exit::RolledBack);
+            term::say(&format!("there is nothing to go on with: {why}; to play it anew"));
+            term::data(&command);
+            return exit;
+        }
+        let exit = Exit::Done;
         term::say(&format!("there is nothing to go on with: {why}; to play it anew"));
         term::data(&reopened.command);
         return exit;
@@ -163,7 +183,9 @@ fn again(
         changed_ok: resume.changed_ok,
         command: reopened.command.clone(),
     };
-    let over = vec![reopened.journal.run().to_owned()];
+    let run = reopened.journal.run().to_owned();
+    let over = vec![run.clone()];
+    let again = (resume.hosts.clone(), resume.links.clone());
     let inventory =
         if resume.hosts.inventory.is_empty() { reopened.inventories.clone() } else { resume.hosts.inventory };
     // Its sessions hold the hosts' locks.
@@ -196,7 +218,44 @@ fn again(
         purpose: Purpose::Continue(Arc::new(continuation)),
         ..Play::default()
     };
-    play.run()
+    let exit = play.run();
+    let store = Store::new(again.1.runs());
+    let later = store.read(&run).ok().and_then(|journaled| Earlier::of(&journaled).later);
+    match later.and_then(|later| earlier_back(&later, &again.0, &again.1)) {
+        Some(Exit::RolledBack) if exit != Exit::RolledBack => exit,
+        Some(back) => back,
+        None => exit,
+    }
+}
+
+/// Where a run was rolled back that went on with others, what those changed goes back, too: a rollout that was cut off
+/// and resumed is one rollout. None where there is nothing of the kind.
+pub(super) fn earlier_back(run: &str, hosts: &HostOptions, links: &LinkOptions) -> Option<Exit> {
+    let store = Store::new(links.runs());
+    let read = |name: &str| store.read(name).ok().map(|journaled| Earlier::of(&journaled));
+    let mut later = read(run).filter(|later| later.rolled_back)?;
+    let mut back = Vec::new();
+    while let Some(name) = later.continues {
+        later = read(&name)?;
+        if later.undone {
+            continue;
+        }
+        term::say(&format!("what run {name} changed before it was cut off goes back, too"));
+        let exit = match reopen(&name, hosts, links) {
+            Ok(reopened) => whole(&Arc::new(reopened), &[], true),
+            Err(exit) => exit,
+        };
+        if exit != Exit::Done {
+            term::data(&format!("NOT all is rolled back: `tunerun undo {name}` takes back what stands"));
+            return Some(Exit::UndoIncomplete);
+        }
+        back.push(name);
+    }
+    if back.is_empty() {
+        return None;
+    }
+    term::data(&format!("rolled back: with it what it went on with: {}", back.join(", ")));
+    Some(Exit::RolledBack)
 }
 
 /// Refuses to go on without values that the run was given.

@@ -1,9 +1,9 @@
 //! `tunerun undo`, `resume` and `close`: what the journal makes possible.
 use super::booting;
-use super::continuing::{Earlier, go_on};
+use super::continuing::{Earlier, earlier_back, go_on};
 use super::exit::Exit;
 use super::options::{HostOptions, LinkOptions};
-use super::reopened::{Kind, Told, block_on, reopen};
+use super::reopened::{Kind, Reopened, Told, block_on, reopen};
 use super::term;
 use clap::Args;
 use std::sync::Arc;
@@ -109,34 +109,39 @@ impl Undo {
                 "run {later} went on with this one: what it changed goes back by `tunerun undo {later}`"
             ));
         }
-        block_on(async {
-            let began = Record::Undo { undone: Vec::new(), conflicts: Vec::new(), ended: false };
-            if let Err(why) = reopened.journal.decide(began).await {
-                term::wrong(why.to_string(), Some("an undo that cannot be recorded is not begun"));
-                return Exit::Failed;
-            }
-            let told = reopened.take_back(Kind::Whole, &self.force).await;
-            let Told { undone, left, boots, mut exit } = told;
-            if undone.is_empty() && left.is_empty() {
-                term::say("nothing to undo: the run changed nothing on these hosts");
-            }
-            let conflicts = left
-                .into_iter()
-                .flat_map(|(host, words)| words.into_iter().map(move |words| format!("{host}: {words}")));
-            let ended = Record::Undo { undone, conflicts: conflicts.collect(), ended: true };
-            match reopened.journal.decide(ended).await {
-                Ok(()) => {}
-                Err(why) => {
-                    term::wrong(why.to_string(), None);
-                    return Exit::UndoIncomplete;
-                }
-            }
-            if self.reboot && exit == Exit::Done {
-                exit = booting::all(&reopened, boots).await;
-            }
-            exit
-        })
+        whole(&reopened, &self.force, self.reboot)
     }
+}
+
+/// Takes all back that a run changed, and records it.
+pub(super) fn whole(reopened: &Arc<Reopened>, force: &[String], reboot: bool) -> Exit {
+    block_on(async {
+        let began = Record::Undo { undone: Vec::new(), conflicts: Vec::new(), ended: false };
+        if let Err(why) = reopened.journal.decide(began).await {
+            term::wrong(why.to_string(), Some("an undo that cannot be recorded is not begun"));
+            return Exit::Failed;
+        }
+        let told = reopened.take_back(Kind::Whole, force).await;
+        let Told { undone, left, boots, mut exit } = told;
+        if undone.is_empty() && left.is_empty() {
+            term::say("nothing to undo: the run changed nothing on these hosts");
+        }
+        let conflicts = left
+            .into_iter()
+            .flat_map(|(host, words)| words.into_iter().map(move |words| format!("{host}: {words}")));
+        let ended = Record::Undo { undone, conflicts: conflicts.collect(), ended: true };
+        match reopened.journal.decide(ended).await {
+            Ok(()) => {}
+            Err(why) => {
+                term::wrong(why.to_string(), None);
+                return Exit::UndoIncomplete;
+            }
+        }
+        if reboot && exit == Exit::Done {
+            exit = booting::all(reopened, boots).await;
+        }
+        exit
+    })
 }
 
 impl Resume {
@@ -165,11 +170,21 @@ impl Resume {
             }
             told.exit
         });
-        if exit == Exit::Done && reopened.earlier.goes_back {
-            term::data("rolled back: the run had decided so before it was cut off");
-            return Exit::RolledBack;
+        if exit != Exit::Done {
+            return exit;
         }
-        if exit == Exit::Done { go_on(self, reopened) } else { exit }
+        if reopened.earlier.goes_back {
+            let run = reopened.journal.run().to_owned();
+            let (hosts, links) = (self.hosts, self.links);
+            // Its sessions hold the hosts' locks.
+            drop(reopened);
+            let exit = earlier_back(&run, &hosts, &links).unwrap_or(Exit::RolledBack);
+            if exit == Exit::RolledBack {
+                term::data("rolled back: the run had decided so before it was cut off");
+            }
+            return exit;
+        }
+        go_on(self, reopened)
     }
 
     /// Asks for the passwords that the run was asked for, once for taking back and playing on.

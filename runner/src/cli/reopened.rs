@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use tunerun::engine::batch::{Batch, base};
 use tunerun::engine::carrier::{Carrier, CarrierError};
 use tunerun::engine::links::Links;
-use tunerun::engine::recovery::{HostPast, Undoing, UndoneOn, by_host, undo_on};
+use tunerun::engine::recovery::{Felt, HostPast, Undoing, UndoneOn, by_host, undo_on};
 use tunerun::engine::run::{HostError, activation_words};
 use tunerun::engine::target::{Acting, Target};
 use tunerun::engine::undo::Past;
@@ -41,6 +41,8 @@ pub struct Reopened {
     pub(super) scene: Scene,
     pub(super) links: Links,
     forks: Arc<Semaphore>,
+    /// Held by the host of which something is down.
+    turn: Semaphore,
 }
 
 /// How much goes back.
@@ -121,7 +123,20 @@ pub fn reopen(run: &str, hosts: &HostOptions, links: &LinkOptions) -> Result<Reo
     let closed = journaled.entries.iter().any(|entry| matches!(entry.record, Record::Closed { .. }));
     let earlier = Earlier::of(&journaled);
     let (inventories, dir) = (named, elsewhere);
-    Ok(Reopened { journal, closed, command, earlier, inventories, dir, hosts: past, scene, links, forks })
+    let turn = Semaphore::new(1);
+    Ok(Reopened {
+        journal,
+        closed,
+        command,
+        earlier,
+        inventories,
+        dir,
+        hosts: past,
+        scene,
+        links,
+        forks,
+        turn,
+    })
 }
 
 /// Runs to the end on a runtime of its own.
@@ -188,6 +203,9 @@ impl Reopened {
             .everywhere(|this, host| {
                 let (counted, force) = (Arc::clone(&counted), Arc::clone(&force));
                 async move {
+                    // What serves is never down on two hosts at once.
+                    let is_down = this.hosts.get(&host).is_some_and(HostPast::is_down_back);
+                    let _turn = if is_down { Some(this.turn.acquire().await) } else { None };
                     let result = this.take_back_on(&host, kind, &force).await;
                     let number = counted.fetch_add(1, Ordering::Relaxed) + 1;
                     tell(&host, &result, (number, this.hosts.len()));
@@ -255,6 +273,7 @@ impl Reopened {
                 number: undone.number,
                 force,
                 pending: &pending,
+                felt: Felt::Now,
             };
             let part = undo_on(&carrier, &self.journal, undoing).await?;
             undone.steps += part.steps;

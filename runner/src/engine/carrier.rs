@@ -211,7 +211,7 @@ _h=1; }}; done; [ -z \"$_h\" ] || ( flock -n 9 ) 9>>\"$_b/lock\" || {{ IFS= read
     ) -> Result<Logs, CarrierError> {
         let Self::Shell { connection, who: link, state } = self else { return Ok(Logs::default()) };
         let base = base(state.as_ref(), who.uid).map_err(CarrierError::Value)?;
-        let body = logs(run, cut_off).map_err(CarrierError::Value)?;
+        let body = logs((run, holder), cut_off).map_err(CarrierError::Value)?;
         let script = Script::new(lock(&body, run, holder, &base)).in_session();
         let mut waits = LOCK_WAITS;
         loop {

@@ -4,7 +4,7 @@ use super::carrier::Carrier;
 use super::rpc::parts;
 use super::run::{HostError, unwritten};
 use super::target::Acting;
-use super::undo::{Past, activation_step, in_order, way_back};
+use super::undo::{Past, activation_step, acts_down, back_act, goes_down, in_order, way_back};
 use crate::journal::{Journal, Journaled, Record};
 use modules::fold::Folded;
 use modules::vocabulary::{Activation, Identity, Read, TaskId};
@@ -116,6 +116,17 @@ impl HostPast {
         }
     }
 
+    /// Whether a daemon or a guest is down while it goes back.
+    pub fn is_down_back(&self) -> bool {
+        let down = |past: &Past| {
+            past.batch.activations.iter().any(goes_down)
+                || past.batch.steps.iter().any(|folded| {
+                    acts_down(&folded.step.act) || back_act(&folded.step).is_some_and(acts_down)
+                })
+        };
+        self.past.iter().any(down) || self.pending.iter().any(|(_, called)| goes_down(called))
+    }
+
     /// The batch that the run did not bring to its end: the last one, where it is cut off, or something in it failed.
     pub fn half_done(&self) -> Option<&Past> {
         let last = self.past.last()?;
@@ -151,6 +162,25 @@ pub struct Undoing<'a> {
     pub force: &'a [String],
     /// Activations that an earlier undo called for and did not come to.
     pub pending: &'a [Activation],
+    /// When restarts and power cycles that restored states call for are made.
+    pub felt: Felt,
+}
+
+/// When what restored states call for is made, where something is down meanwhile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Felt {
+    /// With them.
+    #[default]
+    Now,
+    /// It is owed: whoever takes many hosts back lets them be down in turns.
+    Later,
+}
+
+impl Felt {
+    /// Whether an activation is left to be made later.
+    fn leaves(self, activation: &Activation) -> bool {
+        self == Self::Later && matches!(activation, Activation::Restart(_) | Activation::GuestCycle(_))
+    }
 }
 
 /// What an undo did on a host.
@@ -182,7 +212,7 @@ pub async fn undo_on(
     journal: &Journal,
     undoing: Undoing<'_>,
 ) -> Result<UndoneOn, HostError> {
-    let Undoing { host, who, acting, past, cut_off, number, force, pending } = undoing;
+    let Undoing { host, who, acting, past, cut_off, number, force, pending, felt: _ } = undoing;
     let us = (journal.run(), journal.holder());
     let logs = carrier.hold(us, who, cut_off).await.map_err(HostError::Carrier)?;
     let mut undone = UndoneOn { number, ..UndoneOn::default() };
@@ -293,6 +323,9 @@ async fn activate(
     activations: Vec<Activation>,
     undone: &mut UndoneOn,
 ) -> Result<(), HostError> {
+    let (later, activations): (Vec<_>, Vec<_>) =
+        activations.into_iter().partition(|called| undoing.felt.leaves(called));
+    undone.owed.extend(later);
     let steps: Vec<Folded> = activations
         .iter()
         .filter_map(activation_step)

@@ -145,6 +145,35 @@ pub fn in_order(mut found: Vec<Activation>) -> Vec<Activation> {
     found
 }
 
+/// Whether a daemon, a guest or the host is down while an activation is made.
+pub(super) fn goes_down(activation: &Activation) -> bool {
+    matches!(activation, Activation::Restart(_) | Activation::GuestCycle(_) | Activation::Reboot)
+}
+
+/// Whether a call stops or starts something that serves.
+pub(super) fn acts_down(act: &Act) -> bool {
+    match act {
+        Act::Call { row, .. } => {
+            matches!(row.name.as_str(), "systemctl-stop" | "ceph-osd-restart" | "ceph-osd-reconnect")
+                || Activation::of_row(row).as_ref().is_some_and(goes_down)
+        }
+        _ => false,
+    }
+}
+
+/// Whether nobody but its author knows what a call does.
+pub(super) fn is_command(act: &Act) -> bool {
+    matches!(act, Act::Call { row, .. } if matches!(row.name.as_str(), "shell" | "command" | "script"))
+}
+
+/// The act that takes a step back.
+pub(super) const fn back_act(step: &Step) -> Option<&Act> {
+    match &step.back {
+        Back::Exactly(act) | Back::Approximately { act, .. } => Some(act),
+        Back::None { .. } | Back::Nothing => None,
+    }
+}
+
 /// What becomes of one step.
 enum Way {
     /// Nothing: it is there already, or is left alone.
@@ -329,7 +358,7 @@ pub fn activation_step(activation: &Activation) -> Option<Step> {
             (format!("restart {unit}"), Row::new("systemctl-restart", [unit.clone()]), vec![Spoil::Volatile])
         }
         Activation::GuestCycle(cycle) => {
-            let spoils = ["virsh-xml", "virsh-list-active", "qemu-process"];
+            let spoils = ["virsh-xml", "virsh-list-active", "virsh-domid", "qemu-process"];
             let spoils = spoils.iter().map(|name| Spoil::Answers((*name).to_owned())).collect();
             (format!("power cycle of {} ({})", cycle.name, cycle.uuid), cycle.row()?, spoils)
         }

@@ -10,8 +10,11 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, mpsc};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::oneshot;
+
+/// How long the last sync of a journal that was given up may take.
+const GIVEN_UP: Duration = Duration::from_secs(1);
 
 /// The journal of a run that goes on. Cheap to clone; all clones write through one thread.
 #[derive(Clone)]
@@ -35,12 +38,9 @@ impl Journal {
     /// # Errors
     /// [`JournalError`]; another process that writes it.
     pub(super) fn on(run: &str, path: &Path, file: File) -> Result<Self, JournalError> {
-        match file.try_lock() {
-            Ok(()) | Err(std::fs::TryLockError::Error(_)) => {}
-            Err(std::fs::TryLockError::WouldBlock) => {
-                let why = "another tunerun is writing it: wait until that has ended";
-                return Err(JournalError::new(path, why.to_owned()));
-            }
+        if !is_free(&file) {
+            let why = "another tunerun is writing it: wait until that has ended";
+            return Err(JournalError::new(path, why.to_owned()));
         }
         let (sender, receiver) = mpsc::channel();
         let broken = Arc::default();
@@ -112,6 +112,20 @@ impl Journal {
     fn ended(&self) -> JournalError {
         let why = self.broken.get().cloned().unwrap_or_else(|| "the writer has ended".to_owned());
         JournalError::new(&self.path, why)
+    }
+}
+
+/// Whether nobody else writes it. Whoever has just given it up, such as this program, syncs it first: that is waited for.
+fn is_free(file: &File) -> bool {
+    let until = Instant::now() + GIVEN_UP;
+    loop {
+        match file.try_lock() {
+            Ok(()) | Err(std::fs::TryLockError::Error(_)) => return true,
+            Err(std::fs::TryLockError::WouldBlock) if Instant::now() < until => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Err(std::fs::TryLockError::WouldBlock) => return false,
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use crate::inventory::HostId;
 use crate::load::Load;
 use crate::playbook::rollout::{Bench, Gate, read};
 use crate::yaml::Node;
+use modules::vocabulary::GuestCycle;
 use std::time::Instant;
 
 /// One host of an experiment.
@@ -25,8 +26,10 @@ pub(super) struct Subject {
     pub arms: Arms,
     /// Which arm is on; none before the change was ever made.
     pub on: Option<Arm>,
-    /// The boot that is under way, where arms are boots.
+    /// The boot or power cycle that is under way, where arms are such.
     pub boot: Option<u32>,
+    /// Its guests that are powered off and on, where arms are power cycles.
+    pub guests: Vec<GuestCycle>,
 }
 
 /// An experiment under way.
@@ -144,6 +147,7 @@ impl Rolling<'_, '_> {
                         arms: Arms::default(),
                         on: None,
                         boot: None,
+                        guests: Vec::new(),
                     });
                     gate.get_or_insert(seen.gate);
                 }

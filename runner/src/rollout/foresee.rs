@@ -158,7 +158,6 @@ fn gate(
     let (node, gate) = (judged.node, &found[0].gate);
     let canaries = changing.iter().map(|(run, _)| run.state.name.clone()).collect();
     let refuse = |words: String| Diagnostic::error(words, node.span.clone());
-    foreseen.refused.extend(unbuilt(gate).into_iter().map(refuse));
     let controls = Stage::names(scene, &stage.order.controls);
     let experiment = match gate.experiment("plan", &judged.title, canaries, controls, gate.seed.unwrap_or(0))
     {
@@ -168,11 +167,7 @@ fn gate(
             return;
         }
     };
-    let boots = changing.iter().flat_map(|(_, asked)| asked).find(|task| task.boot);
-    if let (Some(task), Toggle::Runtime) = (boots, gate.toggle) {
-        let words = format!("`{}` is felt after a boot, and `toggle: runtime` makes none", task.title);
-        foreseen.refused.push(refuse(words).help("say `toggle: reboot`: pairs of boots"));
-    }
+    foreseen.refused.extend(untoggled(gate, changing, node));
     let known: Vec<Option<Known>> =
         experiment.metrics.iter().map(|metric| known(found, profiles, metric)).collect();
     let noise: Vec<Option<Noise>> =
@@ -251,14 +246,28 @@ fn designs(gate: &Gate, experiment: &Experiment, limit: Duration) -> String {
     }
 }
 
-/// Words of a gate that nothing carries out yet: a gate is not begun as if they were.
-fn unbuilt(gate: &Gate) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut say = |written: bool, what: &str| {
-        if written {
-            words.push(format!("nothing carries out {what} of a gate yet, so the play is not begun"));
+/// Why the change is not felt by what the gate toggles.
+fn untoggled(gate: &Gate, changing: &[(&HostRun, Vec<Asked>)], node: &Node) -> Option<Diagnostic> {
+    let refuse = |words: String| Diagnostic::error(words, node.span.clone());
+    let mut tasks = changing.iter().flat_map(|(_, asked)| asked);
+    let task = match gate.toggle {
+        Toggle::Runtime => tasks.find(|task| task.boot || !task.guests.is_empty())?,
+        Toggle::Guest if tasks.clone().any(|task| task.guests.iter().any(|guest| guest.row().is_some())) => {
+            return None;
         }
+        Toggle::Guest => {
+            let words = "`toggle: guest` powers guests off and on, and no task of the play may do that";
+            return Some(refuse(words.to_owned()).help(
+                "say `power_cycle: window` with its hours, or `power_cycle: ask`, at the `libvirt_domain` task; guests \
+                 that are off feel a change at once",
+            ));
+        }
+        Toggle::Reboot | Toggle::None => return None,
     };
-    say(gate.toggle == Toggle::Guest, "`toggle: guest`");
-    words
+    let (when, say) = match task.boot {
+        true => ("a boot", "say `toggle: reboot`: pairs of boots"),
+        false => ("a power cycle of its guests", "say `toggle: guest`: pairs of power cycles"),
+    };
+    let words = format!("`{}` is felt after {when}, and `toggle: runtime` makes none", task.title);
+    Some(refuse(words).help(say))
 }

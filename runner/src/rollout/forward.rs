@@ -160,10 +160,21 @@ impl Rolling<'_, '_> {
         if changed.is_empty() {
             return Vec::new();
         }
-        self.tell(Progress::RollsBack { hosts: Stage::names(&self.scene, &changed), why: why.to_owned() });
         let max_down = self.stage.rollout.max_down.of(changed.len() as u32).max(1) as usize;
+        self.tell(Progress::RollsBack { hosts: Stage::names(&self.scene, &changed), why: why.to_owned() });
         let mut left = Vec::new();
-        for turn in self.turns(&changed, max_down) {
+        // States go back at once; whose way back is itself down goes when its turn comes.
+        let (in_turn, at_once): (Vec<HostId>, Vec<HostId>) = changed.iter().partition(|host| {
+            let mark = marks.get(host).cloned().unwrap_or_default();
+            self.fleet.any(**host).is_some_and(|run| run.acts_down_back(&mark))
+        });
+        self.states_back(&at_once, &marks).await;
+        let mut turns = self.turns(&in_turn, max_down);
+        let felt = |host: &HostId| self.fleet.any(*host).is_some_and(|run| run.is_felt_later());
+        let felt: Vec<HostId> = at_once.into_iter().filter(felt).collect();
+        self.down.extend(&felt);
+        turns.extend(self.turns(&felt, max_down));
+        for turn in turns {
             let held = match self.let_down(&turn, Going::Back).await {
                 Ok(held) => held,
                 // What would cost service is not done: it stays, and is said.
@@ -175,13 +186,9 @@ impl Rolling<'_, '_> {
                     continue;
                 }
             };
-            let marks = Arc::clone(&marks);
-            self.fleet
-                .each(&turn, move |run, end, journal| {
-                    let mark = marks.get(&run.state.id).cloned().unwrap_or_default();
-                    taken_back(run, end, journal, mark)
-                })
-                .await;
+            let states: Vec<HostId> = turn.iter().copied().filter(|host| in_turn.contains(host)).collect();
+            self.states_back(&states, &marks).await;
+            self.felt_back(&turn).await;
             if let Err(halt) = self.up_again(held).await {
                 left.push(halt.to_string());
             }
@@ -196,26 +203,41 @@ impl Rolling<'_, '_> {
         left.extend(more);
         left
     }
+
+    /// Takes the states of hosts back, side by side.
+    async fn states_back(&mut self, hosts: &[HostId], marks: &Arc<HashMap<HostId, Mark>>) {
+        let marks = Arc::clone(marks);
+        self.fleet
+            .each(hosts, move |mut run, end, journal| {
+                let mark = marks.get(&run.state.id).cloned().unwrap_or_default();
+                async move {
+                    let back = run.states_back(&journal, &mark).await;
+                    (run, back.map(|back| Some(told(end, back))))
+                }
+            })
+            .await;
+    }
+
+    /// Makes felt that they are back, side by side.
+    async fn felt_back(&mut self, hosts: &[HostId]) {
+        self.fleet
+            .each(hosts, move |mut run, end, journal| async move {
+                if matches!(end, Some(HostEnd::FailedHalf | HostEnd::Unreachable | HostEnd::Lost)) {
+                    return (run, Ok(end));
+                }
+                let felt = run.felt_back(&journal).await;
+                (run, felt.map(|felt| felt.err().or(end)))
+            })
+            .await;
+    }
 }
 
-/// One host's way back, booted where that calls for it.
-async fn taken_back(
-    mut run: HostRun,
-    end: Option<HostEnd>,
-    journal: Journal,
-    mark: Mark,
-) -> (HostRun, Result<Option<HostEnd>, JournalError>) {
-    let mut back = run.roll_back(&journal, &mark).await;
-    if matches!(back, Ok(HostEnd::RolledBack)) {
-        // What was felt after a boot is felt until the next one.
-        back = run.boot_back(&journal).await.map(|booted| booted.err().unwrap_or(HostEnd::RolledBack));
+/// A host that failed stays told as such, unless not all of it is back.
+fn told(end: Option<HostEnd>, back: HostEnd) -> HostEnd {
+    match (end, back) {
+        (Some(end), HostEnd::RolledBack) => end,
+        (_, back) => back,
     }
-    // A host that failed stays told as such, unless not all of it is back.
-    let back = back.map(|back| match (end, back) {
-        (Some(end), HostEnd::RolledBack) => Some(end),
-        (_, back) => Some(back),
-    });
-    (run, back)
 }
 
 /// One host's play, what it asks to be restarted, and with `boots` the boot that makes the rest felt.

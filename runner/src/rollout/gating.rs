@@ -1,4 +1,5 @@
 //! An experiment carried out: arms are put on, runs are measured, and what the answer means is done.
+use super::anew::Anew;
 use super::bed::Bed;
 use super::conduct::Rolling;
 use super::forward::{Whom, applied};
@@ -51,6 +52,9 @@ impl Rolling<'_, '_> {
             Err(problems) => return Err(self.wrong(problems)),
         };
         self.boots |= bed.experiment.toggle == Toggle::Reboot;
+        if bed.experiment.toggle == Toggle::Guest {
+            self.name_guests(&mut bed).await;
+        }
         self.begin(&mut bed, 0).await?;
         self.calm(&mut bed).await?;
         if bed.experiment.toggle != Toggle::None {
@@ -158,7 +162,7 @@ impl Rolling<'_, '_> {
 
     /// Puts the arm of each wanted run on.
     async fn arm(&mut self, bed: &mut Bed, wanted: &[Wanted]) -> Result<(), Halt> {
-        let boots = matches!(bed.experiment.toggle, Toggle::Reboot);
+        let boots = matches!(bed.experiment.toggle, Toggle::Reboot | Toggle::Guest);
         let mut arms = BTreeMap::new();
         for one in wanted {
             let Some(subject) = bed.subject(&one.host) else { continue };
@@ -192,18 +196,19 @@ impl Rolling<'_, '_> {
             let held = self.let_down(&turn, Going::Forward).await?;
             let arms = Arc::new(arms.clone());
             let marks = Arc::new(self.since.clone());
-            let on: Arc<HashMap<HostId, Option<Arm>>> =
-                Arc::new(bed.subjects.iter().map(|subject| (subject.host, subject.on)).collect());
+            let on: Arc<HashMap<HostId, (Option<Arm>, Anew)>> = Arc::new(
+                bed.subjects.iter().map(|subject| (subject.host, (subject.on, bed.anew(subject)))).collect(),
+            );
             self.fleet
                 .each(&turn, move |mut run, end, journal| {
                     let arm = arms.get(&run.state.id).copied().unwrap_or(Arm::A);
                     let mark = marks.get(&run.state.id).cloned().unwrap_or_default();
-                    let on = on.get(&run.state.id).copied().flatten();
+                    let (on, anew) = on.get(&run.state.id).cloned().unwrap_or_default();
                     async move {
                         if end.is_some() || run.has_left() {
                             return (run, Ok(end));
                         }
-                        let boot = if boots { run.boot_id().await.ok() } else { None };
+                        let before = anew.now(&mut run).await;
                         let (run, end) = match (arm, on) {
                             (Arm::B, Some(Arm::B)) | (Arm::A, Some(Arm::A) | None) => (run, Ok(None)),
                             (Arm::B, _) => applied(run, journal.clone(), of.play, felt && !boots).await,
@@ -212,7 +217,7 @@ impl Rolling<'_, '_> {
                                 (run, off.map(Result::err))
                             }
                         };
-                        if boots { booted(run, end, journal, boot).await } else { (run, end) }
+                        anew.begun(run, end, journal, before).await
                     }
                 })
                 .await;
@@ -384,24 +389,4 @@ pub(super) fn expected(
 pub(super) fn changing(hosts: &[HostId], asked: &HashMap<HostId, Vec<Asked>>) -> Vec<HostId> {
     let changes = |host: &HostId| asked.get(host).is_some_and(|asked| !asked.is_empty());
     hosts.iter().copied().filter(changes).collect()
-}
-
-/// A boot after an arm was put on, unless the play has booted the host itself.
-async fn booted(
-    mut run: crate::engine::run::HostRun,
-    end: Result<Option<HostEnd>, crate::journal::JournalError>,
-    journal: crate::journal::Journal,
-    before: Option<String>,
-) -> (crate::engine::run::HostRun, Result<Option<HostEnd>, crate::journal::JournalError>) {
-    match end {
-        Ok(None) => {
-            let now = run.boot_id().await.ok();
-            if now.is_some() && before.is_some() && now != before {
-                return (run, Ok(None));
-            }
-            let booted = run.boot_now(&journal).await;
-            (run, booted.map(Result::err))
-        }
-        end => (run, end),
-    }
 }

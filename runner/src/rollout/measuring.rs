@@ -7,7 +7,7 @@ use crate::engine::run::HostError;
 use crate::gate::record::{Raw, Record};
 use crate::gate::steady::SteadyRule;
 use crate::gate::summary::shown;
-use crate::gate::{Arm, Fault, Figure, Live, Run, RunEnd, Toggle, Wanted};
+use crate::gate::{Arm, Fault, Figure, Live, Run, RunEnd, Wanted};
 use crate::load::{self, Failed, Ground, Load, Measured, Terms, measure};
 use crate::playbook::rollout::{Gate, RunTimes, Steady};
 use crate::report::progress::Progress;
@@ -143,10 +143,9 @@ impl Rolling<'_, '_> {
     }
 
     async fn run(&mut self, bed: &Bed, subject: &Subject, one: &Wanted, live: Live, taken: &Taken) -> Run {
-        let boots = matches!(bed.experiment.toggle, Toggle::Reboot | Toggle::Guest);
         let boot = match self.fleet.part(subject.host) {
-            Some(run) if boots => run.boot_id().await.ok(),
-            _ => None,
+            Some(run) => bed.anew(subject).now(run).await,
+            None => None,
         };
         let mut run = Run {
             host: one.host.clone(),

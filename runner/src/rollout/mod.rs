@@ -5,6 +5,7 @@
 //! wave goes forward in turns within [`guards`], or a gate judges it: slots of runs are measured until
 //! [`judge`](crate::gate::judge()) has its answer. What ends it early is a [`Halt`].
 mod alone;
+mod anew;
 mod bed;
 mod bundle;
 mod calmly;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use tunerun::engine::batch::Batch;
 use tunerun::engine::carrier::Carrier;
 use tunerun::engine::marks::Logs;
-use tunerun::engine::recovery::{HostPast, Undoing, by_host, undo_on};
+use tunerun::engine::recovery::{Felt, HostPast, Undoing, by_host, undo_on};
 use tunerun::engine::target::Acting;
 use tunerun::engine::undo::way_back;
 use tunerun::journal::{FORMAT, Journal, Record, Store, parse};
@@ -256,6 +256,7 @@ async fn undo_goes_on_with_a_journal_that_was_cut_and_can_be_repeated() {
             number: past.number,
             force: &[],
             pending: &[],
+            felt: Felt::Now,
         };
         let undone = undo_on(&carrier, &journal, undoing).await.unwrap();
         assert_eq!(undone.left, Vec::<String>::new());

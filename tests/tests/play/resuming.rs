@@ -103,3 +103,32 @@ fn a_run_that_ended_in_order_has_nothing_to_go_on_with() {
     bed.tunerun(&["resume", "last", "--yes"]).ok().says("nothing to go on with");
     assert_eq!(bed.runs().len(), 1);
 }
+
+#[test]
+fn a_rollback_of_what_went_on_takes_back_what_went_before() {
+    let hosts = ["a", "b", "c", "d"];
+    let bed = Bed::new(&hosts);
+    let playbook = |on_error: &str| {
+        format!(
+            "- name: the change\n  hosts: all\n  gather_facts: false\n  rollout: {{waves: [1, 2, 100%], on_error: {on_error}}}\n  \
+             tasks:\n    - copy: {{dest: \"{{{{ root }}}}/f\", content: x}}\n    - copy: {{dest: \"{{{{ root }}}}/g\", content: y, \
+             validate: \"test ! -e {{{{ root }}}}/bad -a -e %s\"}}\n"
+        )
+    };
+    bed.file("roots/c/bad", "");
+    bed.play(&playbook("hold")).ended(9).says("held: c failed");
+    assert_eq!((bed.names("a").len(), bed.names("b").len()), (2, 2));
+    // It goes on, and then all is to go back: what the first part of the rollout did, too.
+    bed.file("site.yml", &playbook("run"));
+    let first = bed.runs().pop().unwrap();
+    let done = bed.tunerun(&["resume", "last", "--yes", "--changed-ok"]);
+    done.ended(7).says(&format!("what run {first} changed before it was cut off goes back, too"));
+    assert!(done.out.trim_end().lines().last().unwrap().starts_with("rolled back: "), "{}", done.out);
+    for host in hosts {
+        let left: &[&str] = if host == "c" { &["bad"] } else { &[] };
+        assert_eq!(bed.names(host), left, "{host}");
+    }
+    // Once more finds nothing, and says that it was rolled back.
+    bed.tunerun(&["resume", "last", "--yes"]).ended(7).says("nothing to go on with");
+    bed.tunerun(&["undo", &first]).ok();
+}

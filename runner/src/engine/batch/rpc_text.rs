@@ -1,6 +1,6 @@
 //! A batch over a socket, as far as the host's shell has a part in it: the lock, the way back, the marks, the looks.
 //! Its acts are marked as begun together, before the first is sent: a look tells how far they came.
-use super::lock_text::lock;
+use super::lock_text::lock_batch;
 use super::place::Placing;
 use super::prepared::{Batch, Prepared};
 use super::report::ActDone;
@@ -36,7 +36,7 @@ pub(crate) fn opening(prepared: &Prepared, base: &str) -> Result<RpcText, String
     head(prepared, &mut body);
     back_text::write(batch, prepared.run(), &placing, &mut body)?;
     sync(batch, &placing, &mut body)?;
-    let script = Script::new(lock(&body, prepared.run(), prepared.holder(), base)).in_session();
+    let script = Script::new(lock_batch(&body, prepared, base)).in_session();
     Ok(RpcText { script, looks: Reads::default() })
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn begun(prepared: &Prepared, base: &str) -> Script {
         let _ = write!(body, "; echo begun {index}");
     }
     body.push_str("; } >> \"$B/log\" && sync -- \"$B/log\"\n");
-    Script::new(lock(&body, prepared.run(), prepared.holder(), base)).in_session()
+    Script::new(lock_batch(&body, prepared, base)).in_session()
 }
 
 fn folders(prepared: &Prepared) -> String {
@@ -88,7 +88,7 @@ pub(crate) fn closing(
     }
     body.push_str(":\n");
     let lists = 64 << 20;
-    let script = Script::new(lock(&body, prepared.run(), prepared.holder(), base))
+    let script = Script::new(lock_batch(&body, prepared, base))
         .in_session()
         .cap("p.c", looks.content_cap().max(LARGE))
         .cap("p.st", lists)

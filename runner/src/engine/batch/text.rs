@@ -4,7 +4,7 @@ use super::act_text::act;
 use super::back_text;
 use super::compare_text;
 use super::dead_man_text;
-use super::lock_text::lock;
+use super::lock_text::lock_batch;
 use super::place::{Place, Placing};
 use super::prepared::{Batch, Prepared};
 use crate::engine::probe::{Reads, path_word};
@@ -63,7 +63,7 @@ pub fn text(prepared: &Prepared, base: &str, who: &Identity) -> Result<Text, Str
         body.push_str("[ $_ok = 0 ] || echo finished > \"$D/mark\"\n");
     }
     body.push_str("[ $_ok = 1 ]\n");
-    Ok(Text { script: lock(&body, prepared.run(), prepared.holder(), base), looks, uploads })
+    Ok(Text { script: lock_batch(&body, prepared, base), looks, uploads })
 }
 
 /// What is looked at right before the acts: what an act must change to prove that it happened.

@@ -1,12 +1,13 @@
 //! What a play changed on one host, taken off and put on again: the two arms of a gate, and the way back of a rollout.
 use super::{HostError, HostRun};
+use crate::engine::recovery::Felt;
 use crate::engine::target::Target;
-use crate::engine::undo::{Past, in_order};
+use crate::engine::undo::{Past, acts_down, in_order, is_command};
 use crate::engine::walk::{Gated, Planned, What};
 use crate::gate::{Arm, Live};
 use crate::journal::{HostEnd, Journal, JournalError};
 use modules::recovery::{Found, found};
-use modules::vocabulary::{Act, Activation, Back, Change, Effect, Read, Seen, Step};
+use modules::vocabulary::{Activation, Back, Change, Effect, GuestCycle, Read, Seen, Step};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many proofs are named; of more the number is told.
@@ -32,6 +33,13 @@ struct State {
     step: Step,
     /// What was seen right after it was reached.
     left: Option<Seen>,
+}
+
+impl Mark {
+    /// Whether an activation was owed already.
+    pub(super) fn is_owed(&self, activation: &Activation) -> bool {
+        self.owed.contains(activation)
+    }
 }
 
 impl Arms {
@@ -96,7 +104,7 @@ impl HostRun {
     }
 
     /// The batches since a mark, by target.
-    fn since(&self, mark: &Mark) -> Vec<(Target, Vec<Past>)> {
+    pub(super) fn since(&self, mark: &Mark) -> Vec<(Target, Vec<Past>)> {
         let later = |(target, past): (&Target, &Vec<Past>)| {
             let from = mark.batches.get(target).copied().unwrap_or(0).min(past.len());
             (target.clone(), past[from..].to_vec())
@@ -140,7 +148,7 @@ impl HostRun {
             Err(HostError::Journal(error)) => return Err(error),
             Err(error) => return self.broken(journal, &error, true).await.map(Err),
         };
-        if let Err(end) = self.take_since(journal, mark).await? {
+        if let Err(end) = self.take_since(journal, mark, Felt::Now).await? {
             return Ok(Err(end));
         }
         self.forget_tasks(&keys);
@@ -179,31 +187,23 @@ impl HostRun {
         in_order(self.owed.iter().cloned().collect()).iter().map(super::activation_words).collect()
     }
 
-    /// Takes back all that this run did on the host, or all since a mark.
-    ///
-    /// # Errors
-    /// [`JournalError`].
-    pub async fn roll_back(&mut self, journal: &Journal, mark: &Mark) -> Result<HostEnd, JournalError> {
-        self.scene.leave(&self.state.name);
-        Ok(match self.take_since(journal, mark).await? {
-            Ok(()) => HostEnd::RolledBack,
-            Err(end) => end,
-        })
-    }
-
-    async fn take_since(
+    pub(super) async fn take_since(
         &mut self,
         journal: &Journal,
         mark: &Mark,
+        felt: Felt,
     ) -> Result<Result<(), HostEnd>, JournalError> {
         let before = std::mem::replace(&mut self.owed, mark.owed.clone());
         for (target, past) in self.since(mark).into_iter().rev() {
-            let end = self.undo(journal, &target, &past).await?;
+            let end = self.undo_felt(journal, &target, &past, felt).await?;
             if end != HostEnd::Failed {
                 self.owed.extend(before);
                 return Ok(Err(end));
             }
-            past.iter().for_each(|past| self.forget_guests(&past.batch));
+            // What an activation that is made later has to do is not over.
+            if felt == Felt::Now {
+                past.iter().for_each(|past| self.forget_guests(&past.batch));
+            }
             if let Some(all) = self.past.get_mut(&target) {
                 all.truncate(mark.batches.get(&target).copied().unwrap_or(0));
             }
@@ -334,6 +334,8 @@ pub struct Asked {
     pub down: bool,
     /// Whether it is felt only after a boot, and does not boot.
     pub boot: bool,
+    /// Guests that feel it after a power cycle.
+    pub guests: Vec<GuestCycle>,
 }
 
 impl Asked {
@@ -346,8 +348,11 @@ impl Asked {
                 one_way: change.steps.iter().filter_map(one_way).collect(),
                 down: goes_down(change),
                 boot: change.effect == Effect::HostReboot && change.wait.is_none(),
+                guests: guests(change),
             }),
-            What::Late { .. } => Some(Self { title, one_way: Vec::new(), down: true, boot: false }),
+            What::Late { .. } => {
+                Some(Self { title, one_way: Vec::new(), down: true, boot: false, guests: Vec::new() })
+            }
             _ => None,
         }
     }
@@ -355,17 +360,18 @@ impl Asked {
 
 /// Whether something is down for a while. Of a command nobody knows.
 fn goes_down(change: &Change) -> bool {
-    let restarts = |activation: &Activation| {
-        matches!(activation, Activation::Restart(_) | Activation::GuestCycle(_) | Activation::Reboot)
+    let acts = |step: &Step| acts_down(&step.act) || is_command(&step.act);
+    change.wait.is_some()
+        || change.then.iter().any(crate::engine::undo::goes_down)
+        || change.steps.iter().any(acts)
+}
+
+fn guests(change: &Change) -> Vec<GuestCycle> {
+    let guest = |then: &Activation| match then {
+        Activation::GuestCycle(cycle) => Some(cycle.clone()),
+        _ => None,
     };
-    let calls = |step: &Step| match &step.act {
-        Act::Call { row, .. } => {
-            matches!(row.name.as_str(), "shell" | "command" | "script" | "systemctl-stop")
-                || Activation::of_row(row).as_ref().is_some_and(restarts)
-        }
-        _ => false,
-    };
-    change.wait.is_some() || change.then.iter().any(restarts) || change.steps.iter().any(calls)
+    change.then.iter().filter_map(guest).collect()
 }
 
 fn one_way(step: &Step) -> Option<String> {

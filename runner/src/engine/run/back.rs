@@ -2,7 +2,7 @@
 use super::{Applied, HostError, HostRun};
 use crate::diagnostic::Diagnostic;
 use crate::engine::batch::{Batch, BatchReport};
-use crate::engine::recovery::{Undoing, undo_on};
+use crate::engine::recovery::{Felt, Undoing, undo_on};
 use crate::engine::target::Target;
 use crate::engine::undo::Past;
 use crate::journal::{HostEnd, Journal, JournalError, Record};
@@ -55,6 +55,17 @@ impl HostRun {
         target: &Target,
         past: &[Past],
     ) -> Result<HostEnd, JournalError> {
+        self.undo_felt(journal, target, past, Felt::Now).await
+    }
+
+    /// The same, with what is down meanwhile made now or owed.
+    pub(super) async fn undo_felt(
+        &mut self,
+        journal: &Journal,
+        target: &Target,
+        past: &[Past],
+        felt: Felt,
+    ) -> Result<HostEnd, JournalError> {
         let carrier = match self.links.carrier(&self.scene, target).await {
             Ok(carrier) => carrier,
             Err(error) => {
@@ -75,6 +86,7 @@ impl HostRun {
             number: self.scene.number_batches(&target.host, MOST) - MOST,
             force: &[],
             pending: &[],
+            felt,
         };
         let undone = undo_on(&carrier, journal, undoing).await;
         let undone = match undone {

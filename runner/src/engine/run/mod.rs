@@ -9,6 +9,7 @@ mod end;
 mod error;
 mod guests;
 mod reboot;
+mod roll_back;
 mod waiting;
 
 pub use arms::{Arms, Asked, Mark, Part};

@@ -81,16 +81,6 @@ impl HostRun {
         }
     }
 
-    /// Boots the host where its way back calls for that.
-    ///
-    /// # Errors
-    /// [`JournalError`].
-    pub async fn boot_back(&mut self, journal: &Journal) -> Result<Result<(), HostEnd>, JournalError> {
-        let booted = self.boot_if_owed(journal).await;
-        self.booted = false;
-        booted
-    }
-
     /// Boots the host where what it was told is felt only then.
     ///
     /// # Errors

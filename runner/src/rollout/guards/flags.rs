@@ -5,7 +5,7 @@ use super::ground::{Ground, Way};
 use super::stopped::Stopped;
 use crate::engine::batch::{Batch, Verdict};
 use crate::engine::carrier::{Carrier, CarrierError};
-use crate::engine::recovery::{Undoing, by_host, undo_on};
+use crate::engine::recovery::{Felt, Undoing, by_host, undo_on};
 use crate::engine::run::HostError;
 use crate::engine::target::Target;
 use crate::engine::undo::Past;
@@ -360,6 +360,7 @@ async fn back(ground: &Ground, journal: &Journal, flag: &Flag) -> Result<Vec<Str
         number: ground.scene.number_batches(&target.host, MOST) - MOST,
         force: &[],
         pending: &[],
+        felt: Felt::Now,
     };
     match undo_on(&carrier, journal, undoing).await {
         Ok(undone) => {
