@@ -213,14 +213,27 @@ impl<'r, 'f> Rolling<'r, 'f> {
     /// The hosts of a wave begin: where they stand is what they may go back to.
     fn enter(&mut self, hosts: &[HostId]) {
         self.fleet.enter(hosts);
+        self.feel(hosts);
         self.wave = hosts.to_vec();
         for host in hosts {
             if let Some(run) = self.fleet.part(*host) {
                 run.stays_open = true;
-                run.felt_later = self.stage.rollout.activate == Activate::Later;
                 self.marks.insert(*host, run.mark());
             }
             self.begun.push(*host);
+        }
+    }
+
+    /// Whether what hosts are told is felt in their turn, or written and owed.
+    pub fn feel(&mut self, hosts: &[HostId]) {
+        let open = self.stage.window.as_ref().is_none_or(|window| window.is_open((self.desk.now)()));
+        let activate = self.stage.rollout.activate;
+        let later = activate == Activate::Later || (activate == Activate::Window && !open);
+        self.boots |= activate == Activate::Window;
+        for host in hosts {
+            if let Some(run) = self.fleet.part(*host) {
+                run.felt_later = later;
+            }
         }
     }
 
@@ -300,9 +313,11 @@ impl<'r, 'f> Rolling<'r, 'f> {
         self.fleet.journal.decide(record).await.map_err(|error| Halt::Held { why: error.to_string() })
     }
 
-    /// Nothing goes forward outside of the window. What was begun was finished.
+    /// Nothing goes forward outside of the window, unless the window is only about what is felt. What was begun was
+    /// finished.
     pub fn in_window(&self) -> Result<(), Halt> {
         match &self.stage.window {
+            _ if self.stage.rollout.activate == Activate::Window => Ok(()),
             Some(window) if !window.is_open((self.desk.now)()) => Err(Halt::Held {
                 why: "the window is over; `tunerun resume last` goes on in the next one".to_owned(),
             }),

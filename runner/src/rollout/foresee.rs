@@ -5,7 +5,7 @@ use super::profiles::Profiles;
 use super::stage::{Stage, Stages};
 use crate::diagnostic::Diagnostic;
 use crate::engine::run::{Asked, HostRun, Part};
-use crate::engine::walk::{Gated, Scene, Walked};
+use crate::engine::walk::{Gated, Scene, Walked, What};
 use crate::gate::effort::{Timing, blind_spots, cheaper};
 use crate::gate::noise::Noise;
 use crate::gate::{Experiment, Metric, Toggle};
@@ -13,6 +13,7 @@ use crate::inventory::HostId;
 use crate::playbook::rollout::{Activate, Gate};
 use crate::report::progress::{span, time};
 use crate::yaml::Node;
+use modules::vocabulary::{Change, Goal};
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -35,6 +36,7 @@ pub fn foresee(
     let mut foreseen = Foreseen::default();
     for stage in stages.values() {
         rollout(scene, stage, &mut foreseen.text);
+        foreseen.refused.extend(boots_now(stage, planned));
         let play = scene.playbook.plays[stage.play].name.clone();
         if let Some(node) = &stage.gate {
             let of = Part { play: stage.play, part: None };
@@ -112,9 +114,35 @@ fn rollout(scene: &Scene, stage: &Stage, out: &mut String) {
     let down = stage.order.waves.first().map_or(1, |wave| wave.max_down);
     let by = stage.rollout.by.0.as_ref().map(|by| format!(", never of two `{by}`")).unwrap_or_default();
     let _ = writeln!(out, "  at most {down} down at once{by}");
-    if stage.rollout.activate == Activate::Later {
-        out.push_str("  felt later: what needs a restart, a power cycle or a boot stays owed\n");
+    out.push_str(match stage.rollout.activate {
+        Activate::Now => "",
+        Activate::Later => "  felt later: what needs a restart, a power cycle or a boot stays owed\n",
+        Activate::Window => {
+            "  felt in the window: what needs a restart, a power cycle or a boot gets it then, and stays owed outside of it\n"
+        }
+    });
+}
+
+/// A task that boots its host by itself, in a rollout that says when that may be.
+fn boots_now(stage: &Stage, planned: &[(HostRun, Walked)]) -> Option<Diagnostic> {
+    if stage.rollout.activate == Activate::Now {
+        return None;
     }
+    let boots =
+        |change: &Change| change.wait.as_ref().is_some_and(|wait| matches!(wait.goal, Goal::Boot { .. }));
+    let mut tasks = planned.iter().flat_map(|(_, walked)| &walked.planned);
+    let task = tasks.find(|task| {
+        task.play == stage.play && matches!(&task.what, What::Change(change) if boots(change))
+    })?;
+    let (words, help) = match stage.rollout.activate {
+        Activate::Window => (
+            "`activate: window` says that boots wait for the window",
+            "leave the task away: hosts are booted in the window where that is owed",
+        ),
+        _ => ("`activate: later` says that nothing is booted", "leave the task away, or say `activate: now`"),
+    };
+    let words = format!("`{}` boots its host at once, and {words}", task.title);
+    Some(Diagnostic::error(words, stage.span.clone()).help(help))
 }
 
 /// The canaries that have something to change, by their plans.

@@ -67,6 +67,7 @@ impl Rolling<'_, '_> {
         self.asked(hosts).await;
         for turn in self.turns(hosts, max_down) {
             self.in_window()?;
+            self.feel(&turn);
             let held = self.let_down(&turn, Going::Forward).await?;
             self.apply(&turn).await;
             self.after(&turn).await?;
@@ -248,7 +249,7 @@ pub(super) async fn applied(
     boots: bool,
 ) -> (HostRun, Result<Option<HostEnd>, JournalError>) {
     let felt = match run.put_on(&journal, play).await {
-        Ok(Ok(())) if boots => run.boot_if_owed(&journal).await,
+        Ok(Ok(())) if boots && !run.felt_later => run.boot_if_owed(&journal).await,
         other => other,
     };
     let end = match felt {

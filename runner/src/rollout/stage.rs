@@ -128,13 +128,13 @@ fn unfit(play: &Play, rollout: &Rollout, gates: &[Arc<Node>], span: &Span) -> Pr
         "write the numbers of `serial:` as `waves:`, cumulative",
     );
     wrong(
-        rollout.activate == Activate::Window,
-        "`activate: window` is carried out by nothing yet",
-        "say `activate: later` and boot in the window, or give the rollout a `window:`",
+        rollout.activate == Activate::Window && rollout.window.is_none(),
+        "`activate: window` needs to know when that is",
+        "say `window: {from: \"22:00\", to: \"05:00\"}`",
     );
     wrong(
-        rollout.activate == Activate::Later && (play.gate.is_some() || !gates.is_empty()),
-        "what is felt later cannot be judged now: `gate:` and `activate: later` exclude each other",
+        rollout.activate != Activate::Now && (play.gate.is_some() || !gates.is_empty()),
+        "what is felt later cannot be judged now: `gate:` and `activate: later` or `window` exclude each other",
         "judge it on a canary with `activate: now` first",
     );
     wrong(

@@ -117,3 +117,38 @@ fn a_guest_that_does_not_start_any_more_runs_again_as_it_was() {
     assert_eq!(bed.state("runs"), "running", "and it runs");
     assert!(bed.inactive("beside").contains("no-such-option"), "the other guest's change is its own");
 }
+
+#[test]
+fn a_rollout_says_when_guests_feel_it() {
+    if !can() {
+        return;
+    }
+    let bed = Bed::new();
+    bed.define("runs", 1, Boot::Obedient);
+    bed.virsh(&["start", "runs"]);
+    bed.ready("runs");
+    let hours = |window: &str| {
+        let (from, to) = window.split_once('-').unwrap();
+        format!(", window: {{from: \"{from}\", to: \"{to}\"}}")
+    };
+    let task = task("runs", &format!("    power_cycle: window\n    window: {}\n", bed.open_window()));
+    let indented: String = task.lines().map(|line| format!("    {line}\n")).collect();
+    let play = |activate: &str| {
+        let rollout = format!("{{waves: [1], activate: {activate}}}");
+        let text = format!("- hosts: all\n  gather_facts: false\n  rollout: {rollout}\n  tasks:\n{indented}");
+        std::fs::write(bed.dir.join("site.yml"), text).unwrap();
+        bed.tunerun(&["play", "site.yml", "-i", "hosts.ini", "--yes"])
+    };
+    play("window").ended(2).says(&["`activate: window` needs to know when that is"]);
+    let later = play("later");
+    later.ended(13).says(&["felt later", "owed: power cycle of guest runs"]);
+    bed.tunerun(&["runs"]).ended(0).says(&["staged"]);
+    bed.undo(&later.run()).ended(0);
+    // Outside of the window it is written, whatever the hour; inside of it, it is felt.
+    play(&format!("window{}", hours(&bed.closed_window())))
+        .ended(13)
+        .says(&["felt in the window", "owed: power cycle of guest runs"]);
+    assert!(bed.inactive("runs").contains("pvspinlock") && !bed.arguments("runs").contains(OFF));
+    play(&format!("window{}", hours(&bed.open_window()))).ended(0).never_says(&["owed: "]);
+    assert!(bed.arguments("runs").contains(OFF));
+}

@@ -3,6 +3,7 @@ mod backend;
 mod bed;
 mod cycles;
 mod definitions;
+mod gates;
 mod guests;
 mod pages;
 mod policies;

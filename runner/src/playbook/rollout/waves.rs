@@ -162,7 +162,7 @@ pub enum Activate {
     /// In the rollout.
     #[default]
     Now,
-    /// In the next window.
+    /// Written at any hour; restarts, power cycles and boots in the window, else owed. No gate can stand over it.
     Window,
     /// By somebody else: they are written, and owed until seen live. No gate can stand over it.
     Later,
