@@ -13,6 +13,7 @@ mod doc;
 mod ends;
 mod evidence;
 mod exit;
+mod expected;
 mod gate;
 mod gather;
 mod inventory;

@@ -12,6 +12,7 @@ use std::time::SystemTime;
 use tunerun::engine::run::{HostError, HostRun};
 use tunerun::engine::walk::Walked;
 use tunerun::plan::{Options, Origin, Saved, to_text};
+use tunerun::report::cost::Cost;
 use tunerun::report::markdown::{LIMIT, markdown};
 use tunerun::report::paint::Paint;
 use tunerun::report::plan::{Sum, classes, fleet};
@@ -149,9 +150,15 @@ pub fn shown(
         Format::Text => term::data(&fleet(plans, play.diff, term::paint())),
         Format::Markdown => {
             let command = play.command().replacen("tunerun play", "tunerun plan", 1);
-            term::data(&markdown(&classes(plans, true, Paint::default()), &command, LIMIT));
+            term::data(&markdown(
+                &classes(plans.clone(), true, Paint::default()),
+                &Cost::of(plans),
+                &command,
+                LIMIT,
+            ));
         }
     }
+    play.expected();
     if let Some(out) = &saving.out {
         if let Err(why) = write(out, &text) {
             term::wrong(

@@ -325,6 +325,7 @@ impl Play {
         let show = self.check || self.diff || !self.yes;
         if show {
             term::data(&fleet(plans, self.diff, term::paint()));
+            self.expected();
         }
         let sums: Vec<Sum> = planned.iter().map(|(_, walked)| Sum::of(walked)).collect();
         let failures = sums.iter().any(|sum| sum.failures > 0);

@@ -161,6 +161,16 @@ pub(super) fn acts_down(act: &Act) -> bool {
     }
 }
 
+/// What a call starts again: an OSD by its number, or a unit.
+pub fn restarted(act: &Act) -> Option<(bool, String)> {
+    let Act::Call { row, .. } = act else { return None };
+    match (row.name.as_str(), row.args.as_slice()) {
+        ("systemctl-restart", [unit]) => Some((false, unit.clone())),
+        ("ceph-osd-restart", [_, _, osd, ..]) => Some((true, osd.clone())),
+        _ => None,
+    }
+}
+
 /// Whether nobody but its author knows what a call does.
 pub(super) fn is_command(act: &Act) -> bool {
     matches!(act, Act::Call { row, .. } if matches!(row.name.as_str(), "shell" | "command" | "script"))

@@ -1,10 +1,12 @@
 //! The write-ahead record of a run, recovery and undo.
+mod brief;
 mod reader;
 mod record;
 mod seal;
 mod store;
 mod writer;
 
+pub use brief::Brief;
 pub use reader::{Journaled, parse, read};
 pub use record::{DeadManCame, Entry, Extra, FORMAT, HostEnd, Invocation, Record};
 pub use store::Store;

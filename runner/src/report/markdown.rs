@@ -1,4 +1,5 @@
 //! A plan as one comment of a code review: a line for each class of hosts, what changes folded below it.
+use super::cost::Cost;
 use super::plan::Class;
 use std::fmt::Write as _;
 
@@ -19,10 +20,10 @@ enum Depth {
 /// The plans of a fleet, in at most `limit` characters. What does not fit is made shorter, the largest text first: without
 /// its differences, then without its tasks; that is said in the text, with the command that shows all. `command` is what
 /// was typed.
-pub fn markdown(classes: &[Class<'_>], command: &str, limit: usize) -> String {
+pub fn markdown(classes: &[Class<'_>], cost: &Cost, command: &str, limit: usize) -> String {
     let mut depths = vec![Depth::Differences; classes.len()];
     loop {
-        let text = written(classes, &depths, command);
+        let text = written(classes, &depths, (command, cost));
         // The classes that still have something to give up: the longest text first.
         let next = (0..classes.len())
             .filter(|at| depths[*at] > Depth::Title)
@@ -44,7 +45,7 @@ fn shown(class: &Class<'_>, depth: Depth) -> String {
     }
 }
 
-fn written(classes: &[Class<'_>], depths: &[Depth], command: &str) -> String {
+fn written(classes: &[Class<'_>], depths: &[Depth], (command, cost): (&str, &Cost)) -> String {
     let hosts: usize = classes.iter().map(|class| class.hosts.len()).sum();
     let sum = |of: fn(&Class<'_>) -> usize| -> usize {
         classes.iter().filter(|class| of(class) > 0).map(|class| class.hosts.len()).sum()
@@ -55,6 +56,9 @@ fn written(classes: &[Class<'_>], depths: &[Depth], command: &str) -> String {
     let (changes, late, failures) =
         (sum(|class| class.sum.changes), sum(|class| class.sum.late), sum(|class| class.sum.failures));
     let _ = writeln!(out, "| {hosts} | {changes} | {late} | {failures} |\n");
+    if let Some(line) = cost.line() {
+        let _ = writeln!(out, "**Cost:** {}\n", escaped(&line));
+    }
     for (class, depth) in classes.iter().zip(depths) {
         let (title, text) = (escaped(&class.title()), shown(class, *depth));
         if text.trim().is_empty() {
@@ -125,7 +129,7 @@ mod tests {
         let text =
             "  ~ a <file>\n      --- /etc/x\n      +++ /etc/x\n      -old\n      +```new\n      a: 1 -> 2\n";
         let all = [class(&["h1", "h2"], text, &walked)];
-        let written = markdown(&all, "tunerun plan site.yaml -i prod", LIMIT);
+        let written = markdown(&all, &Cost::default(), "tunerun plan site.yaml -i prod", LIMIT);
         assert!(written.contains("| 2 | 2 | 0 | 0 |"), "{written}");
         assert!(written.contains("<summary>2 hosts alike: h1, h2: 2 to change"), "{written}");
         assert!(
@@ -142,7 +146,7 @@ mod tests {
         let walked = Walked::default();
         let long = format!("  ~ a\n{}", "      +a line of a file that is long\n".repeat(400));
         let all = [class(&["odd"], "  ~ short\n", &walked), class(&["h1", "h2"], &long, &walked)];
-        let written = markdown(&all, "tunerun plan site.yaml -i prod", 2000);
+        let written = markdown(&all, &Cost::default(), "tunerun plan site.yaml -i prod", 2000);
         assert!(written.chars().count() <= 2000, "{}", written.len());
         assert!(written.contains("~ short"), "the small one stays whole: {written}");
         assert!(
@@ -150,7 +154,7 @@ mod tests {
             "{written}"
         );
         // Even a line for each is said where nothing else fits.
-        let tight = markdown(&all, "tunerun plan site.yaml -i prod", 10);
+        let tight = markdown(&all, &Cost::default(), "tunerun plan site.yaml -i prod", 10);
         assert!(tight.contains("h1, h2") && tight.contains("the tasks of 2 entries"), "{tight}");
     }
 }

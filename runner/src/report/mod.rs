@@ -1,6 +1,7 @@
 //! Events folded into what people and programs read.
 
 pub mod arguments;
+pub mod cost;
 pub mod coverage;
 pub mod diagnosis;
 pub mod diagnostic;

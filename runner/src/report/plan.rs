@@ -1,4 +1,5 @@
 //! A plan as people read it: hosts with equal plans once, the odd one first.
+use super::cost::Cost;
 use super::diagnostic::COMMAND_LINE;
 use super::paint::Paint;
 use crate::engine::walk::{Planned, Walked, What};
@@ -108,13 +109,17 @@ pub fn classes<'a>(
     classes
 }
 
-/// The plans of many hosts as text: equal ones once. `hosts` are names with their walks.
+/// The plans of many hosts as text: equal ones once, and what is down meanwhile. `hosts` are names with their walks.
 pub fn fleet<'a>(hosts: impl IntoIterator<Item = (&'a str, &'a Walked)>, diff: bool, paint: Paint) -> String {
+    let hosts: Vec<(&str, &Walked)> = hosts.into_iter().collect();
     let mut out = String::new();
-    for class in classes(hosts, diff, paint) {
+    for class in classes(hosts.iter().copied(), diff, paint) {
         let _ = writeln!(out, "{}", paint.strong(&class.title()));
         out.push_str(&class.text);
         out.push('\n');
+    }
+    if let Some(line) = Cost::of(hosts).line() {
+        let _ = writeln!(out, "{line}");
     }
     out
 }

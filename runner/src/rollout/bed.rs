@@ -38,6 +38,8 @@ pub(super) struct Bed {
     pub experiment: Experiment,
     pub gate: Gate,
     pub subjects: Vec<Subject>,
+    /// The hosts whose batches are judged.
+    pub acting: Vec<String>,
     pub max_down: usize,
     pub runs: Vec<Run>,
     pub raw: Vec<Raw>,
@@ -168,6 +170,7 @@ impl Rolling<'_, '_> {
             experiment,
             gate,
             subjects,
+            acting: Vec::new(),
             max_down,
             runs: Vec::new(),
             raw: Vec::new(),

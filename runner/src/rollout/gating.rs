@@ -17,7 +17,7 @@ use crate::playbook::rollout::{Gate, OnInconclusive, OnRegress};
 use crate::report::event::Event;
 use crate::report::progress::Progress;
 use crate::yaml::Node;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// What the gate of the canaries has found.
@@ -104,13 +104,26 @@ impl Rolling<'_, '_> {
         }
     }
 
+    /// The hosts whose batches are judged: those that are changed, and those by which they change their cluster.
+    fn acting(&mut self, bed: &Bed) -> Vec<String> {
+        let mut acting = bed.experiment.canaries.clone();
+        for host in bed.changed() {
+            let vias = self.fleet.part(host).map(|run| run.state.vias.clone()).unwrap_or_default();
+            acting.extend(vias);
+        }
+        let mut seen = BTreeSet::new();
+        acting.retain(|host| seen.insert(host.clone()));
+        acting
+    }
+
     /// The experiment is recorded before anything is put on.
     pub async fn begin(&mut self, bed: &mut Bed, wave: u32) -> Result<(), Halt> {
         let part = self.part.map(|part| format!("-gate{}", part / 2 + 1)).unwrap_or_default();
         bed.experiment.id = format!("play{}-wave{wave}{part}", self.stage.play + 1);
         bed.experiment.wave = wave;
-        let changed = bed.experiment.canaries.iter();
-        let hosts = changed.map(|host| (host.clone(), self.scene.number_batches(host, 0))).collect();
+        bed.acting = self.acting(bed);
+        let hosts =
+            bed.acting.iter().map(|host| (host.clone(), self.scene.number_batches(host, 0))).collect();
         let record = Record::GateBegan { id: bed.experiment.id.clone(), hosts };
         self.fleet.journal.decide(record).await.map_err(|error| Halt::Held { why: error.to_string() })?;
         let noise = vec![None; bed.experiment.metrics.len()];
@@ -256,7 +269,7 @@ impl Rolling<'_, '_> {
     pub async fn answered(&mut self, bed: &Bed, verdict: &Verdict) -> Result<(), Halt> {
         let record = Record::Gate {
             id: bed.experiment.id.clone(),
-            hosts: bed.experiment.canaries.clone(),
+            hosts: bed.acting.clone(),
             outcome: verdict.outcome,
             why: verdict.reason.text(),
             kept: self.keeps(verdict),

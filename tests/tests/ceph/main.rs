@@ -8,6 +8,7 @@ mod judged;
 #[expect(dead_code, reason = "the lab's own tests use all of it")]
 mod lab;
 mod many;
+mod masks;
 mod modes;
 mod options;
 mod parts;

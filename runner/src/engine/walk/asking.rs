@@ -7,7 +7,7 @@ use super::setting::parts;
 use crate::diagnostic::Diagnostic;
 use crate::playbook::Task;
 use crate::template::{Json, Var, late};
-use modules::vocabulary::{Back, Change, DeadMan, Facts, Read, RiskName, TaskId};
+use modules::vocabulary::{Back, Change, DeadMan, Facts, Read, Risk, RiskName, Step, TaskId};
 use serde_json::{Map, json};
 
 impl Walker<'_> {
@@ -51,11 +51,12 @@ impl Walker<'_> {
             let (host, title) = (frame.target.host.clone(), frame.task.title());
             self.out.tell(&host, &title, frame.secret, std::mem::take(&mut change.evidence));
         }
-        let mut change = match self.on_trial(&frame, change) {
+        let change = match self.on_trial(&frame, change) {
             Ok(change) => change,
             Err(inst) => return *inst,
         };
         let unjudged = self.unjudged(frame.task);
+        let mut change = self.reaching(change);
         if let Some(problem) = self.unaccepted(&frame, &change).or(unjudged) {
             return self.failed(&frame, problem);
         }
@@ -187,6 +188,30 @@ impl Walker<'_> {
                 Inst { secret: frame.secret, ..Inst::known(verdict.result, verdict.changed) }
             }
         }
+    }
+
+    /// The change with the risk that a canary would be the whole cluster: an option that all its daemons take at once, in a
+    /// rollout that has more waves to come.
+    fn reaching(&self, mut change: Change) -> Change {
+        let name = RiskName::BlastRadiusCluster;
+        if change.cluster.is_none()
+            || change.risks.iter().any(|risk| risk.name == name)
+            || !self.scene.has_waves(self.play)
+        {
+            return change;
+        }
+        let whom = |step: &Step| {
+            let (who, option) = step.claim.as_str().split_once("/config/")?.1.rsplit_once('/')?;
+            (!who.contains(['/', '.'])).then(|| (who.to_owned(), option.to_owned()))
+        };
+        if let Some((who, option)) = change.steps.iter().find_map(whom) {
+            let why = format!(
+                "{option} of `{who}` is one setting of the whole cluster: the first wave would change what the later ones have. \
+                 Try it on canaries by a mask, `mask: \"host:NAME\"`, as playbooks/ceph-canary-by-mask.yaml does"
+            );
+            change.risks.push(Risk { name, why });
+        }
+        change
     }
 
     /// A risk that nobody accepted.

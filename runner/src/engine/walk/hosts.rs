@@ -77,6 +77,12 @@ impl Scene {
         self.shared.roll.waves.read().unwrap_or_else(PoisonError::into_inner).contains_key(&play)
     }
 
+    /// Whether a rollout takes the hosts of a play forward in more than one wave.
+    pub fn has_waves(&self, play: usize) -> bool {
+        let waves = self.shared.roll.waves.read().unwrap_or_else(PoisonError::into_inner);
+        waves.get(&play).is_some_and(|waves| waves.iter().filter(|wave| !wave.is_empty()).count() > 1)
+    }
+
     /// `serial:` as batches of hosts, or the waves of a rollout.
     pub fn batches(&self, play: usize) -> Vec<Vec<HostId>> {
         if let Some(waves) = self.shared.roll.waves.read().unwrap_or_else(PoisonError::into_inner).get(&play)
