@@ -163,7 +163,7 @@ fn what_does_not_fit_is_told_before_anything_is_done() {
     };
     wrong("{waves: [3, 1]}", "the waves are cumulative");
     wrong("{waves: [1], canary: {one_per: row}}", "has no variable `row`");
-    wrong("{waves: [1], activate: window}", "carried out by nothing yet");
+    wrong("{waves: [1], activate: window}", "needs to know when that is");
     wrong("{waves: [1], window: {from: \"22\", to: \"5:00\"}}", "is no time of day");
     let serial = playbook("{waves: [1]}", PUT).replace("  rollout", "  serial: 1\n  rollout");
     bed.play(&serial).ended(2).says("`serial:` and a rollout both say who goes together");
