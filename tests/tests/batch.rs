@@ -359,3 +359,39 @@ async fn a_batch_that_comes_late_does_nothing() {
         connection.close().await;
     }
 }
+
+#[tokio::test]
+async fn a_session_that_lost_its_controller_does_not_keep_its_run_from_going_back() {
+    for shell in SHELLS {
+        let bed = bed(shell, "orphan").await;
+        let (_, _, run) = bed.run(vec![bed.put("etc/made", file("1", None)).await]).await;
+        // Its session stays, and nobody speaks to it any more. Another run is kept out, this run's recovery is not.
+        let recovery = bed.again(shell).await;
+        let other = recovery.hold(("20260101-000000-aaaa", "other"), &bed.who, &[]);
+        let other = tokio::time::timeout(std::time::Duration::from_secs(2), other).await;
+        assert!(other.is_err(), "another run waits");
+        let recovery = bed.again(shell).await;
+        recovery.hold((&run, "somebody"), &bed.who, &[]).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_session_at_work_is_waited_for() {
+    let bed = bed("dash", "work").await;
+    let row = Row::new("shell", [format!("touch {}/begun; sleep 2", bed.root.display())]);
+    let step = Step::call(Claim::new("command", "x"), row, Vec::new(), Back::Nothing);
+    let begun = bed.root.join("begun");
+    let recovery = async {
+        while !begun.exists() {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+        let run = bed.store.runs().pop().unwrap();
+        let asked = std::time::Instant::now();
+        let held = bed.again("dash").await.hold((&run, "somebody"), &bed.who, &[]).await;
+        (held.map(drop), asked.elapsed())
+    };
+    let ((batch, report, _), (held, waited)) = tokio::join!(bed.run(vec![step]), recovery);
+    all_proven(&batch, &report);
+    held.unwrap();
+    assert!(waited > std::time::Duration::from_secs(1), "{waited:?}");
+}

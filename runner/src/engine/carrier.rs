@@ -140,7 +140,7 @@ _h=1; }}; done; [ -z \"$_h\" ] || ( flock -n 9 ) 9>>\"$_b/lock\" || {{ IFS= read
                 let held = held.first().map(|line| {
                     let mut words = line.split(' ').skip(1);
                     let run = words.next().unwrap_or_default().to_owned();
-                    match words.nth(1).filter(|from| !from.is_empty()) {
+                    match words.nth(2).filter(|from| !from.is_empty()) {
                         Some(from) => format!("{run}, which came from {from}"),
                         None => run,
                     }

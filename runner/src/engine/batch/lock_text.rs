@@ -19,8 +19,18 @@ pub fn base(named: Option<&HostPath>, uid: u32) -> Result<String, String> {
 /// Takes the lock once a session, by descriptor 9, and runs `body` in a subshell that keeps it: where the session's
 /// shell is killed, a script that still runs holds it on. Acts close it for their children. Where another session of
 /// the same holder has it, that counts. Else section `locked` says who has it.
+///
+/// For whoever takes a run back: nobody else writes the run's journal, so another session of this run has lost its
+/// controller. Where it is idle it is ended: its end of a cut link may not hear of that for hours. One that is at work is
+/// waited for.
 pub(crate) fn lock(body: &str, run: &str, holder: &str, base: &str) -> String {
-    locked(body, run, holder, base, "")
+    let idle = format!(
+        "if [ -z \"$_locked\" ] && [ \"$_r\" = {} ] && [ \"${{_lp:-0}}\" -gt 1 ] 2>/dev/null && [ \"/proc/$_lp/fd/9\" -ef \"$_b/lock\" ] && \
+         ( for _f in /proc/[0-9]*/stat; do {{ IFS= read -r _x < \"$_f\"; }} 2>/dev/null || continue; set -- ${{_x##*) }}; \
+         [ \"$2\" != \"$_lp\" ] || exit 1; done ); then kill -KILL \"$_lp\"; fi\n",
+        quote(run)
+    );
+    locked(body, run, holder, base, &idle)
 }
 
 /// The same for the script of a batch: one that comes late, when a recovery has taken its batch for lost, does nothing.
@@ -39,8 +49,8 @@ fn locked(body: &str, run: &str, holder: &str, base: &str, fence: &str) -> Strin
     let (run, holder) = (quote(run), quote(holder));
     format!(
         "_b={base}; if [ -z \"$_locked\" ]; then _who=; umask 077; {{ [ -d \"$_b\" ] || mkdir -p \"$_b\"; }} && exec 9>>\"$_b/lock\" && \
-         if flock -n 9; then _locked=1; echo {run} {holder} \"${{SSH_CONNECTION%% *}}\" > \"$_b/lock.run\"; \
-         else IFS=' ' read -r _r _h _who < \"$_b/lock.run\"; [ \"$_h\" != {holder} ] || _locked=1; fi; umask 022; fi
+         if flock -n 9; then _locked=1; echo {run} {holder} $$ \"${{SSH_CONNECTION%% *}}\" > \"$_b/lock.run\"; \
+         else IFS=' ' read -r _r _h _lp _who < \"$_b/lock.run\"; [ \"$_h\" != {holder} ] || _locked=1; fi; umask 022; fi
 {fence}if [ -z \"$_locked\" ]; then printf '%s' \"$_r${{_who:+, which came from $_who}}\"; s locked {LOCKED}; ( exit {LOCKED} ); else (
 {body}); fi\n"
     )
