@@ -3,6 +3,7 @@ use super::exit::Exit;
 use super::options::{HostOptions, LinkOptions};
 use super::play::Play;
 use super::purpose::{Plans, Purpose};
+use super::sign::approved;
 use super::term;
 use clap::Args;
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use tunerun::diagnostic::Diagnostic;
 use tunerun::engine::run::HostError;
 use tunerun::engine::walk::Scene;
 use tunerun::journal::HostEnd;
+use tunerun::plan::approval::Approval;
 use tunerun::plan::{Difference, Origin, Saved, differences, parse};
 use tunerun::report::plan::{Sum, fleet};
 
@@ -23,10 +25,18 @@ use tunerun::report::plan::{Sum, fleet};
   tunerun plan site.yaml -i prod --out monday.plan    plan and save
   tunerun apply monday.plan                           show, ask, apply, prove
   tunerun apply monday.plan --check                   does the plan still fit? changes nothing
-  tunerun apply monday.plan --yes                     without the question, for CI")]
+  tunerun apply monday.plan --yes                     without the question, for CI
+  tunerun apply monday.plan --require-approval approvers --yes
+                                                      only what one of them has signed: see `tunerun sign --help`")]
 pub struct Apply {
     /// The saved plan
     pub file: PathBuf,
+    /// Refuse a plan that nobody has signed whom this file names: lines `NAME ssh-ed25519 AAAA…`
+    #[arg(long, value_name = "FILE")]
+    pub require_approval: Option<PathBuf>,
+    /// So many of them must have signed
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "require_approval")]
+    pub approvals: usize,
     /// Only compare; change nothing
     #[arg(short = 'C', long)]
     pub check: bool,
@@ -73,6 +83,13 @@ impl Apply {
                 return Exit::Wrong;
             }
         };
+        let approvals = match &self.require_approval {
+            Some(approvers) => match approved(&self.file, &text, approvers, self.approvals.max(1)) {
+                Ok(approvals) => approvals,
+                Err(exit) => return exit,
+            },
+            None => Vec::new(),
+        };
         let open = saved.open();
         if !open.is_empty() && !saved.options.late {
             let mut problem = Diagnostic::error("this plan has parts that are not decided", None)
@@ -81,10 +98,10 @@ impl Apply {
             term::problems_only(&[problem]);
             return Exit::Wrong;
         }
-        self.play(saved, name)
+        self.play(saved, name, approvals)
     }
 
-    fn play(self, saved: Saved, name: String) -> Exit {
+    fn play(self, saved: Saved, name: String, approvals: Vec<Approval>) -> Exit {
         // Names in the plan are seen from where it was made; those on this command line from here.
         let here = std::env::current_dir().unwrap_or_default();
         let mut vault =
@@ -125,6 +142,10 @@ impl Apply {
             allow_partial: self.allow_partial,
             over: self.over,
             purpose: Purpose::Apply(Arc::new(saved), name),
+            decided: approvals
+                .into_iter()
+                .map(|Approval { by, key }| (format!("the plan is approved: signed with {key}"), by))
+                .collect(),
             ..Play::default()
         };
         play.run()

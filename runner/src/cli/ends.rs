@@ -49,7 +49,26 @@ pub(super) fn worse(worst: Exit, end: HostEnd) -> Exit {
         Exit::Busy => 3,
         Exit::Stale => 4,
         Exit::Failed => 5,
-        _ => 6,
+        Exit::RolledBack => 6,
+        Exit::Lost => 7,
+        // That not all is back outweighs that others are.
+        _ => 8,
     };
     if weight(exit) > weight(worst) { exit } else { worst }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_back_outweighs_what_is_in_any_order() {
+        let all = |ends: &[HostEnd]| ends.iter().copied().fold(Exit::Done, worse);
+        use HostEnd::{Failed, FailedHalf, Lost, Proven, RolledBack, Waiting};
+        assert_eq!(all(&[RolledBack, FailedHalf, Failed]), Exit::UndoIncomplete);
+        assert_eq!(all(&[FailedHalf, RolledBack, Lost]), Exit::UndoIncomplete);
+        assert_eq!(all(&[Proven, Failed, RolledBack, Waiting]), Exit::RolledBack);
+        assert_eq!(all(&[RolledBack, Lost, Failed]), Exit::Lost);
+        assert_eq!(all(&[Proven, Waiting]), Exit::Done);
+    }
 }

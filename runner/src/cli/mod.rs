@@ -35,6 +35,7 @@ mod run;
 mod schema;
 mod shape;
 mod show;
+mod sign;
 mod sweep;
 mod term;
 mod trying;
@@ -59,6 +60,8 @@ enum Command {
     Play(play::Play),
     /// Plan a playbook and show the plan, or save it to be reviewed; change nothing
     Plan(plan::Plan),
+    /// Approve a saved plan with an SSH key
+    Sign(sign::Sign),
     /// Apply a saved plan exactly as it was reviewed
     Apply(apply::Apply),
     /// Tell what has drifted from a playbook; change nothing
@@ -130,6 +133,7 @@ pub fn main() -> ExitCode {
         Command::Play(play) => play.run(),
         Command::Plan(plan) => plan.run(),
         Command::Apply(apply) => apply.run(),
+        Command::Sign(sign) => sign.run(),
         Command::Verify(verify) => verify.run(),
         Command::Evidence(evidence) => evidence.run(),
         Command::Diagnose(diagnose) => diagnose.run(),

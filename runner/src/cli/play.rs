@@ -102,6 +102,9 @@ pub struct Play {
     /// The run's name, once it has begun, for whoever called.
     #[arg(skip)]
     pub name: Arc<OnceLock<String>>,
+    /// What was decided before the run began, and by whom: it is recorded with it.
+    #[arg(skip)]
+    pub decided: Vec<(String, String)>,
 }
 
 impl Play {
@@ -446,6 +449,10 @@ impl Play {
             continues: self.continues().map(|earlier| earlier.run().to_owned()),
         };
         journal.decide(record).await.map_err(|why| wrong(&why))?;
+        for (what, by) in &self.decided {
+            let record = Record::Decided { what: what.clone(), by: by.clone() };
+            journal.decide(record).await.map_err(|why| wrong(&why))?;
+        }
         if let Some(earlier) = self.continues() {
             let what = format!("{GOES_ON}{}", journal.run());
             earlier.decide(Record::Decided { what, by: user() }).await.map_err(|why| wrong(&why))?;

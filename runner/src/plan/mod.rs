@@ -3,6 +3,7 @@
 //! The file says what the plan was made from, with which options, and what it asks of each host. Equal plans of many
 //! hosts are held once, by the SHA-256 of their text, and so are the contents of files; the file's own name is the
 //! digest of all of it, so that a file that was edited or damaged is told apart.
+pub mod approval;
 mod compare;
 mod seal;
 mod store;

@@ -194,8 +194,10 @@ impl Rolling<'_, '_> {
                 left.push(halt.to_string());
             }
         }
-        let half = changed.iter().filter(|host| {
-            matches!(self.fleet.end(**host), Some(HostEnd::FailedHalf | HostEnd::Unreachable | HostEnd::Lost))
+        let half = hosts.iter().filter(|host| {
+            let end = self.fleet.end(**host);
+            matches!(end, Some(HostEnd::FailedHalf))
+                || (changed.contains(host) && matches!(end, Some(HostEnd::Unreachable | HostEnd::Lost)))
         });
         let half: Vec<HostId> = half.copied().collect();
         let named = |name: &String| left.iter().any(|words| words.starts_with(&format!("{name}:")));
@@ -233,9 +235,10 @@ impl Rolling<'_, '_> {
     }
 }
 
-/// A host that failed stays told as such, unless not all of it is back.
+/// A host that failed stays told as such, unless not all of it is back. What could not go back at first may now.
 fn told(end: Option<HostEnd>, back: HostEnd) -> HostEnd {
     match (end, back) {
+        (Some(HostEnd::FailedHalf), HostEnd::RolledBack) => back,
         (Some(end), HostEnd::RolledBack) => end,
         (_, back) => back,
     }

@@ -42,3 +42,63 @@ fn what_changed_since_a_plan_was_made_is_named_file_by_file() {
     bed.tunerun(&["apply", &plan, "--yes"]).ok();
     assert_eq!(bed.got("a/looked").as_deref(), Some("looked"));
 }
+
+#[test]
+fn only_a_plan_that_somebody_has_approved_is_applied() {
+    let bed = Bed::one();
+    bed.file("site.yml", &on_all("- copy: {dest: \"{{ root }}/f\", content: x}"));
+    let ssh_keygen = |words: &[&str], input: Option<&str>| {
+        let mut command = std::process::Command::new("ssh-keygen");
+        command.args(words).current_dir(&bed.dir).stdin(match input {
+            Some(name) => std::fs::File::open(bed.dir.join(name)).unwrap().into(),
+            None => std::process::Stdio::null(),
+        });
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    for name in ["ann", "bob", "eve"] {
+        ssh_keygen(&["-q", "-t", "ed25519", "-N", "", "-C", name, "-f", name], None);
+    }
+    let public = |name: &str| std::fs::read_to_string(bed.dir.join(format!("{name}.pub"))).unwrap();
+    bed.file("approvers", &format!("ann@x {}bob@x {}", public("ann"), public("bob")));
+    let (plan_of, approvers) =
+        (bed.dir.join("p.plan").display().to_string(), bed.dir.join("approvers").display().to_string());
+    let check = |code: i32, words: &[&str], said: &str| {
+        let words = [&["apply", &plan_of, "--check", "--require-approval", &approvers], words].concat();
+        bed.tunerun(&words).ended(code).says(said);
+    };
+    let path = |name: &str| bed.dir.join(name).display().to_string();
+    let (site, hosts, plan) = (path("site.yml"), path("hosts.yml"), path("p.plan"));
+    bed.tunerun(&["plan", &site, "-i", &hosts, "--out", &plan]).ok();
+    check(2, &[], "is approved by nobody whom");
+    // Whom nobody names approves nothing.
+    let sign = |key: &str| {
+        let mut command = std::process::Command::new(tests::program::tunerun());
+        let output = command.args(["sign", &plan, "--key", &path(key)]).output().unwrap();
+        assert!(
+            output.status.success()
+                && String::from_utf8_lossy(&output.stderr).contains("signed with SHA256:")
+        );
+    };
+    sign("eve");
+    check(2, &[], "is not among the approvers");
+    // What this program signs, OpenSSH verifies; and the other way round.
+    std::fs::remove_file(bed.dir.join("p.plan.sig")).unwrap();
+    sign("ann");
+    let verify = ["-Y", "verify", "-f", "approvers", "-I", "ann@x", "-n", "tunerun-plan", "-s", "p.plan.sig"];
+    ssh_keygen(&verify, Some("p.plan"));
+    check(0, &[], "1 to change");
+    check(2, &["--approvals", "2"], "approved by 1 of those");
+    let first = std::fs::read_to_string(bed.dir.join("p.plan.sig")).unwrap();
+    std::fs::remove_file(bed.dir.join("p.plan.sig")).unwrap();
+    ssh_keygen(&["-q", "-Y", "sign", "-n", "tunerun-plan", "-f", "bob", "p.plan"], None);
+    let second = std::fs::read_to_string(bed.dir.join("p.plan.sig")).unwrap();
+    bed.file("p.plan.sig", &format!("{first}{second}"));
+    let words = ["apply", &plan, "--require-approval", &approvers, "--approvals", "2", "--yes"];
+    bed.tunerun(&words).ok();
+    bed.tunerun(&["show", "last"]).ok().says("the plan is approved: signed with SHA256:").says("bob@x");
+    // Another plan in the same file is not approved by them.
+    bed.file("site.yml", &on_all("- copy: {dest: \"{{ root }}/f\", content: y}"));
+    bed.tunerun(&["plan", &site, "-i", &hosts, "--out", &plan]).ok();
+    check(2, &[], "is of another plan, or of this one before it was changed");
+}

@@ -39,9 +39,11 @@ impl HostRun {
             return Ok(HostEnd::Failed);
         }
         let end = self.undo(journal, &target, &past).await?;
-        if end == HostEnd::Failed {
-            past.iter().for_each(|past| self.forget_guests(&past.batch));
+        if end != HostEnd::Failed {
+            // What stands is not forgotten: a rollback of the whole run tries again.
+            return Ok(end);
         }
+        past.iter().for_each(|past| self.forget_guests(&past.batch));
         if let Some(all) = self.past.get_mut(&target) {
             all.retain(|other| past.iter().all(|past| past.batch.number != other.batch.number));
         }
