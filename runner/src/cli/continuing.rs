@@ -228,6 +228,23 @@ fn again(
     }
 }
 
+/// A person has interrupted a run and said that all of it goes back.
+pub(super) fn interrupted_back(run: &str, hosts: &HostOptions, links: &LinkOptions) -> Exit {
+    let exit = match reopen(run, hosts, links) {
+        Ok(reopened) => whole(&Arc::new(reopened), &[], true),
+        Err(exit) => exit,
+    };
+    if exit != Exit::Done {
+        term::data(&format!("NOT all is rolled back: `tunerun undo {run}` takes back what stands"));
+        return Exit::UndoIncomplete;
+    }
+    let exit = earlier_back(run, hosts, links).unwrap_or(Exit::RolledBack);
+    if exit == Exit::RolledBack {
+        term::data("rolled back: a person has interrupted it");
+    }
+    exit
+}
+
 /// Where a run was rolled back that went on with others, what those changed goes back, too: a rollout that was cut off
 /// and resumed is one rollout. None where there is nothing of the kind.
 pub(super) fn earlier_back(run: &str, hosts: &HostOptions, links: &LinkOptions) -> Option<Exit> {

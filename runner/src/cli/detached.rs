@@ -100,6 +100,13 @@ impl Play {
     }
 }
 
+/// Where a run says what it has to say once its terminal is gone: `tunerun attach` looks there.
+pub(super) fn output(folder: &Path) -> std::io::Result<std::fs::File> {
+    // Whoever finds the output finds who writes it.
+    std::fs::write(folder.join(CONTROLLER), std::process::id().to_string())?;
+    std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(folder.join(OUTPUT))
+}
+
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
@@ -173,7 +180,10 @@ impl Attach {
         };
         let Ok(mut output) = std::fs::File::open(folder.join(OUTPUT)) else {
             let help = "`tunerun show RUN` tells what it did";
-            term::wrong(format!("run {} was not started by `play --detach`", self.run), Some(help));
+            term::wrong(
+                format!("run {} has a terminal of its own: it was not started by `play --detach`", self.run),
+                Some(help),
+            );
             return Exit::Wrong;
         };
         let mut at = 0;
@@ -220,5 +230,6 @@ fn ended(store: &Store, run: &str) -> Option<Exit> {
 fn lives(folder: &Path) -> bool {
     let Ok(pid) = std::fs::read_to_string(folder.join(CONTROLLER)) else { return false };
     let line = std::fs::read(format!("/proc/{}/cmdline", pid.trim())).unwrap_or_default();
-    line.split(|byte| *byte == 0).any(|word| word == b"apply")
+    let verbs: [&[u8]; 4] = [b"apply", b"play", b"resume", b"ladder"];
+    line.split(|byte| *byte == 0).any(|word| verbs.contains(&word))
 }

@@ -36,6 +36,7 @@ pub(super) fn worse(worst: Exit, end: HostEnd) -> Exit {
         HostEnd::RolledBack => Exit::RolledBack,
         HostEnd::Failed | HostEnd::Refused => Exit::Failed,
         HostEnd::Declined => Exit::Declined,
+        HostEnd::Stopped => Exit::Held,
         HostEnd::FailedHalf => Exit::UndoIncomplete,
         HostEnd::Held => Exit::Busy,
         HostEnd::Stale => Exit::Stale,
@@ -45,14 +46,15 @@ pub(super) fn worse(worst: Exit, end: HostEnd) -> Exit {
     let weight = |exit: Exit| match exit {
         Exit::Done => 0,
         Exit::Declined => 1,
-        Exit::Unreachable => 2,
-        Exit::Busy => 3,
-        Exit::Stale => 4,
-        Exit::Failed => 5,
-        Exit::RolledBack => 6,
-        Exit::Lost => 7,
+        Exit::Held => 2,
+        Exit::Unreachable => 3,
+        Exit::Busy => 4,
+        Exit::Stale => 5,
+        Exit::Failed => 6,
+        Exit::RolledBack => 7,
+        Exit::Lost => 8,
         // That not all is back outweighs that others are.
-        _ => 8,
+        _ => 9,
     };
     if weight(exit) > weight(worst) { exit } else { worst }
 }

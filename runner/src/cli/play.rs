@@ -1,9 +1,11 @@
 //! `tunerun play`: plan, show, ask, apply, prove.
 use super::bench;
-use super::continuing::GOES_ON;
+use super::continuing::{GOES_ON, interrupted_back};
 use super::ends::{none_begins, unreached, worse};
 use super::exit::Exit;
 use super::gather::{self, Steering};
+use super::interrupt::{AskedBack, Interrupt};
+use super::listing::list_hosts;
 use super::load;
 use super::noted::NOTED;
 use super::options::{HostOptions, LinkOptions, home, user};
@@ -102,6 +104,9 @@ pub struct Play {
     /// The run's name, once it has begun, for whoever called.
     #[arg(skip)]
     pub name: Arc<OnceLock<String>>,
+    /// Whether a person asked for all to go back.
+    #[arg(skip)]
+    pub asked_back: AskedBack,
     /// What was decided before the run began, and by whom: it is recorded with it.
     #[arg(skip)]
     pub decided: Vec<(String, String)>,
@@ -163,7 +168,16 @@ impl Play {
         }
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         match runtime {
-            Ok(runtime) => runtime.block_on(self.with_links(scene, stages, asked, made_from)),
+            Ok(runtime) => {
+                let (name, back) = (Arc::clone(&self.name), Arc::clone(&self.asked_back));
+                let (hosts, links) = (self.hosts.clone(), self.links.clone());
+                let exit = runtime.block_on(self.with_links(scene, stages, asked, made_from));
+                drop(runtime);
+                match (back.get(), name.get()) {
+                    (Some(()), Some(run)) => interrupted_back(run, &hosts, &links),
+                    _ => exit,
+                }
+            }
             Err(why) => {
                 term::wrong(format!("the runtime did not start: {why}"), None);
                 Exit::Failed
@@ -177,28 +191,6 @@ impl Play {
             true => scene.inventory().hosts().collect(),
             false => union(scene),
         }
-    }
-
-    fn list(&self, playbook: &tunerun::playbook::Playbook) -> Exit {
-        use std::fmt::Write as _;
-        let selection = tunerun::playbook::Selection::new(&self.tags, &self.skip_tags);
-        let mut out = String::new();
-        if self.list_tasks {
-            for (number, play) in playbook.plays.iter().enumerate() {
-                let _ = writeln!(out, "play #{} ({})", number + 1, play.name);
-                for task in tunerun::playbook::tags::selected(play, &selection) {
-                    let tags: Vec<&str> = task.settings.tags.iter().map(|tag| &**tag).collect();
-                    let _ = writeln!(out, "  {}\ttags: [{}]", task.title(), tags.join(", "));
-                }
-            }
-        }
-        if self.list_tags {
-            for tag in tunerun::playbook::tags::tags(playbook) {
-                let _ = writeln!(out, "{tag}");
-            }
-        }
-        term::data(&out);
-        Exit::Done
     }
 
     async fn with_links(
@@ -269,11 +261,8 @@ impl Play {
         }
         let unreachable: Vec<_> =
             unreachable.into_iter().filter(|(host, _)| self.purpose.is_about(host)).collect();
-        let doubles = doubles(&scene, &links, &planned);
-        if !doubles.is_empty() && !matches!(self.purpose, Purpose::Verify) {
-            term::problems_only(&doubles);
-            term::say("nothing was changed");
-            return Exit::Wrong.into();
+        if let Some(exit) = self.doubled(&scene, &links, &planned) {
+            return exit.into();
         }
         if let Some(exit) = self.foreseen(&scene, &stages, &planned, &unreachable) {
             return exit.into();
@@ -301,13 +290,28 @@ impl Play {
             Err(exit) => return exit.into(),
         };
         let _ = events.send(Event::Began { run: journal.run().to_owned() });
+        let listening = Interrupt::listen(&scene, &journal, &self.asked_back);
         let fleet = Fleet::new(&scene, &journal, planned, &events, &host);
         let (exit, halt) = self.rolled(fleet, &scene, &links, &stages).await;
+        drop(listening);
         let exit = rolling::ended(unreached(exit, &unreachable), halt.as_ref());
         if journal.decide(Record::Ended { exit: exit as u8 }).await.is_err() {
             term::wrong("the end of the run could not be recorded", None);
         }
-        Conducted { exit, halt: halt.map(|halt| rolling::words(&halt, journal.run())) }
+        let words = halt.map(|halt| rolling::words(&halt, journal.run()));
+        let stopped = || format!("stopped by a person; {}", rolling::held(journal.run()));
+        Conducted { exit, halt: words.or_else(|| (exit == Exit::Held).then(stopped)) }
+    }
+
+    /// Refuses one machine under two names.
+    fn doubled(&self, scene: &Arc<Scene>, links: &Arc<Links>, planned: &Plans) -> Option<Exit> {
+        let doubles = doubles(scene, links, planned);
+        if doubles.is_empty() || matches!(self.purpose, Purpose::Verify) {
+            return None;
+        }
+        term::problems_only(&doubles);
+        term::say("nothing was changed");
+        Some(Exit::Wrong)
     }
 
     /// What a person agrees to by saying yes to a plan: what is decided later is asked for then, unless `--yes` takes it.
@@ -467,21 +471,6 @@ fn nobody() {
         "nobody can be asked whether to apply the plan",
         Some("add --yes to apply without asking, or --check to plan only"),
     );
-}
-
-fn list_hosts(scene: &Scene) -> Exit {
-    use std::fmt::Write as _;
-    let mut out = String::new();
-    let inventory = scene.inventory();
-    for (play, hosts) in scene.playbook.plays.iter().zip(scene.chosen().iter()) {
-        let many = if hosts.len() == 1 { "host" } else { "hosts" };
-        let _ = writeln!(out, "play {}: {} {many}", play.name, hosts.len());
-        for host in hosts {
-            let _ = writeln!(out, "  {}", inventory.host_name(*host));
-        }
-    }
-    term::data(&out);
-    Exit::Done
 }
 
 /// Whether the plays allow so many hosts to be left out.

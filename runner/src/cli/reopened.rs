@@ -101,19 +101,7 @@ pub fn reopen(run: &str, hosts: &HostOptions, links: &LinkOptions) -> Result<Reo
         let names: Vec<&str> = limit.iter().map(|id| loaded.inventory.host_name(*id)).collect();
         past.retain(|host, _| names.contains(&host.as_str()));
     }
-    let asked = Asked { extra: loaded.extra, passwords: loaded.passwords, ..Asked::default() };
-    let playbook =
-        tunerun::playbook::Playbook { plays: Vec::new(), warnings: Vec::new(), sources: Vec::new() };
-    let templates = load::templates(Vec::new());
-    let scene = Scene::new(
-        playbook,
-        String::new(),
-        super::gather::loader(),
-        templates,
-        loaded.inventory,
-        Vec::new(),
-        asked,
-    );
+    let scene = scene(loaded);
     let agent = std::env::var_os("SSH_AUTH_SOCK").map(PathBuf::from);
     let (connection, becoming) = links.clone().ask();
     let lab = tunerun::lab::Lab::attach(&super::rehearsal::labs(), "lab").ok().map(Arc::new);
@@ -137,6 +125,23 @@ pub fn reopen(run: &str, hosts: &HostOptions, links: &LinkOptions) -> Result<Reo
         forks,
         turn,
     })
+}
+
+/// The hosts as an inventory has them, and nothing to play.
+fn scene(loaded: load::Hosts) -> Scene {
+    let asked = Asked { extra: loaded.extra, passwords: loaded.passwords, ..Asked::default() };
+    let playbook =
+        tunerun::playbook::Playbook { plays: Vec::new(), warnings: Vec::new(), sources: Vec::new() };
+    let templates = load::templates(Vec::new());
+    Scene::new(
+        playbook,
+        String::new(),
+        super::gather::loader(),
+        templates,
+        loaded.inventory,
+        Vec::new(),
+        asked,
+    )
 }
 
 /// Runs to the end on a runtime of its own.

@@ -161,9 +161,12 @@ pub(super) fn ended(exit: Exit, halt: Option<&Halt>) -> Exit {
 pub(super) fn words(halt: &Halt, run: &str) -> String {
     let next = match halt {
         Halt::RolledBack { .. } => format!("`tunerun show {run}` tells what was done"),
-        Halt::Held { .. } | Halt::Regress { .. } | Halt::Inconclusive { .. } => {
-            format!("`tunerun resume {run}` goes on, `tunerun undo {run}` takes back what stands")
-        }
+        Halt::Held { .. } | Halt::Regress { .. } | Halt::Inconclusive { .. } => held(run),
     };
     format!("{halt}; {next}")
+}
+
+/// What can be done with a run that is held.
+pub(super) fn held(run: &str) -> String {
+    format!("`tunerun resume {run}` goes on, `tunerun undo {run}` takes back what stands")
 }

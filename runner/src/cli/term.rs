@@ -21,6 +21,25 @@ pub fn release(show: bool) {
     }
 }
 
+/// Where all goes that is said, once the terminal is gone.
+static ELSEWHERE: Mutex<Option<std::fs::File>> = Mutex::new(None);
+
+/// Everything is written there from now on.
+pub fn redirect(file: std::fs::File) {
+    *ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner) = Some(file);
+}
+
+/// Whether it was written elsewhere.
+fn is_elsewhere(text: &str) -> bool {
+    let mut elsewhere = ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(file) = elsewhere.as_mut() else { return false };
+    let _ = file.write_all(text.as_bytes());
+    if !text.ends_with('\n') {
+        let _ = file.write_all(b"\n");
+    }
+    true
+}
+
 /// Whether it was held back.
 fn is_held(text: &str) -> bool {
     let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
@@ -34,7 +53,7 @@ fn is_held(text: &str) -> bool {
 
 /// Prints data. A reader that went away (a closed pipe) is not an error.
 pub fn data(text: &str) {
-    if text.is_empty() || is_held(text) {
+    if text.is_empty() || is_held(text) || is_elsewhere(text) {
         return;
     }
     let mut out = std::io::stdout().lock();
@@ -61,7 +80,7 @@ pub fn bytes(bytes: &[u8]) {
 
 /// Says something beside the data.
 pub fn say(text: &str) {
-    if is_held(text) {
+    if is_held(text) || is_elsewhere(text) {
         return;
     }
     let mut out = std::io::stderr().lock();
@@ -106,7 +125,8 @@ pub fn wrong(message: impl Into<String>, help: Option<&str>) {
 
 /// Whether a person can be asked.
 pub fn can_ask() -> bool {
-    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+    let gone = ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+    !gone && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
 /// Asks a question that is answered by yes or no; no where nobody can be asked.

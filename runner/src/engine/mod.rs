@@ -10,6 +10,7 @@ pub mod probe;
 pub mod recovery;
 mod rpc;
 pub mod run;
+pub mod stopping;
 pub mod target;
 pub mod undo;
 pub mod vocabulary;

@@ -264,6 +264,8 @@ pub enum HostEnd {
     Skipped,
     /// A person said no: to the host, or to what was decided on the way. What follows was not begun.
     Declined,
+    /// A person has stopped the run: what follows was not begun.
+    Stopped,
     /// It was known to fail before anything was changed there.
     Refused,
     /// What the run had changed there was taken back, wholly.

@@ -85,10 +85,6 @@ impl Cost {
     /// In one line; none where nothing is down and nothing is open.
     pub fn line(&self) -> Option<String> {
         let mut parts = Vec::new();
-        let counted = |many: usize, one: &str, several: &str| match many {
-            1 => format!("1 {one}"),
-            many => format!("{many} {several}"),
-        };
         let boots: u32 = self.reboots.values().sum();
         if boots > 0 {
             let hosts = match self.reboots.len() {
@@ -119,9 +115,6 @@ impl Cost {
                 cut(&osds)
             ));
         }
-        let names = |guests: &BTreeSet<(String, String)>| {
-            cut(&guests.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>())
-        };
         if !self.guests.is_empty() {
             let count = counted(self.guests.len(), "guest", "guests");
             parts.push(format!("{count} powered off and on ({})", names(&self.guests)));
@@ -133,7 +126,13 @@ impl Cost {
                 "changes that may cut the link, watched by the hosts' own timers",
             ));
         }
-        let mut line = (!parts.is_empty()).then(|| format!("down meanwhile: {}", parts.join("; ")));
+        let down = (!parts.is_empty()).then(|| format!("down meanwhile: {}", parts.join("; ")));
+        let both: Vec<String> = down.into_iter().chain(self.owed()).collect();
+        (!both.is_empty()).then(|| both.join("; "))
+    }
+
+    /// What is felt only after something that nobody makes.
+    fn owed(&self) -> Option<String> {
         let mut owed = Vec::new();
         if !self.reboots_owed.is_empty() {
             owed.push(format!("a reboot of {}", counted(self.reboots_owed.len(), "host", "hosts")));
@@ -142,12 +141,20 @@ impl Cost {
             let count = counted(self.guests_owed.len(), "guest", "guests");
             owed.push(format!("a power cycle of {count} ({})", names(&self.guests_owed)));
         }
-        if !owed.is_empty() {
-            let words = format!("felt only after {}, which nobody makes here", owed.join(" and "));
-            line = Some(line.map_or_else(|| words.clone(), |line| format!("{line}; {words}")));
-        }
-        line
+        (!owed.is_empty()).then(|| format!("felt only after {}, which nobody makes here", owed.join(" and ")))
     }
+}
+
+fn counted(many: usize, one: &str, several: &str) -> String {
+    match many {
+        1 => format!("1 {one}"),
+        many => format!("{many} {several}"),
+    }
+}
+
+/// The names of guests.
+fn names(guests: &BTreeSet<(String, String)>) -> String {
+    cut(&guests.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>())
 }
 
 /// Names, cut with their number where they are many.

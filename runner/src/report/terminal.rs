@@ -169,6 +169,7 @@ pub fn end_words(end: HostEnd) -> &'static str {
         HostEnd::Unreachable => "unreachable",
         HostEnd::Lost => "LOST: it did not come back from a boot",
         HostEnd::Skipped => "left out",
+        HostEnd::Stopped => "STOPPED by a person; what follows was not begun",
         HostEnd::Declined => "not confirmed; what follows was not begun",
         HostEnd::Refused => "known to fail; nothing was changed",
         HostEnd::RolledBack => "ROLLED BACK: as it was before the run",

@@ -182,6 +182,7 @@ impl<'r, 'f> Rolling<'r, 'f> {
                 self.pause(question).await?;
             }
             self.in_window()?;
+            self.may_go_on().await?;
             self.tell(Progress::WaveBegan {
                 number: number + 1,
                 of: order.waves.len(),
@@ -325,6 +326,14 @@ impl<'r, 'f> Rolling<'r, 'f> {
         }
     }
 
+    /// Nothing more is begun once a person has stopped the run; while one is asked, it waits.
+    pub async fn may_go_on(&self) -> Result<(), Halt> {
+        match self.scene.stopping().stops().await {
+            true => Err(Halt::Held { why: "a person has stopped it".to_owned() }),
+            false => Ok(()),
+        }
+    }
+
     async fn pause(&mut self, question: &str) -> Result<(), Halt> {
         self.questions += 1;
         if !self.desk.attended {
@@ -345,7 +354,10 @@ impl<'r, 'f> Rolling<'r, 'f> {
         self.tell(Progress::Waited {
             on: format!("{}: the wave is watched", crate::report::progress::time(soak)),
         });
-        tokio::time::sleep(soak).await;
+        tokio::select! {
+            () = tokio::time::sleep(soak) => {}
+            () = self.scene.stopping().stopped() => {}
+        }
     }
 
     /// What becomes of no answer: unattended it goes back, at a terminal it waits.

@@ -67,6 +67,7 @@ impl Rolling<'_, '_> {
         self.asked(hosts).await;
         for turn in self.turns(hosts, max_down) {
             self.in_window()?;
+            self.may_go_on().await?;
             self.feel(&turn);
             let held = self.let_down(&turn, Going::Forward).await?;
             self.apply(&turn).await;
@@ -97,6 +98,9 @@ impl Rolling<'_, '_> {
         }
         let ended: Vec<(HostId, HostEnd)> =
             hosts.iter().filter_map(|host| Some((*host, self.fleet.end(*host)?))).collect();
+        if ended.iter().any(|(_, end)| *end == HostEnd::Stopped) {
+            return self.may_go_on().await;
+        }
         let (away, failed): (Vec<_>, Vec<_>) =
             ended.into_iter().partition(|(_, end)| *end == HostEnd::Unreachable);
         let all = self.stage.order.waves.iter().map(|wave| wave.hosts.len() as u32).sum();

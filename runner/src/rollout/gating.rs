@@ -161,6 +161,12 @@ impl Rolling<'_, '_> {
             match judge(&bed.experiment, &bed.runs) {
                 Judgement::Answer(verdict) => return Ok(*verdict),
                 Judgement::Wants(wanted) => {
+                    if let Err(halt) = self.may_go_on().await {
+                        // What is not judged does not stay.
+                        self.off(bed).await?;
+                        self.proven_off(bed).await;
+                        return Err(halt);
+                    }
                     if let Some(most) = bed.gate.max_time.filter(|most| bed.began.elapsed() > most.0) {
                         let why =
                             format!("it is not decided after {}", crate::report::progress::time(most.0));

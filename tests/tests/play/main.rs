@@ -8,6 +8,7 @@ mod handlers;
 mod hosts;
 mod idioms;
 mod includes;
+mod interrupts;
 mod loops;
 mod mistakes;
 mod owners;

@@ -35,7 +35,9 @@ impl HostRun {
             return Some(HostEnd::Stale);
         }
         let first = members[0];
-        let end = if !self.in_step(&planned[first]).await {
+        let end = if self.scene.stopping().stops().await {
+            HostEnd::Stopped
+        } else if !self.in_step(&planned[first]).await {
             HostEnd::Skipped
         } else if !self.consents(planned, members).await {
             HostEnd::Declined

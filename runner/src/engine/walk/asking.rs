@@ -51,12 +51,11 @@ impl Walker<'_> {
             let (host, title) = (frame.target.host.clone(), frame.task.title());
             self.out.tell(&host, &title, frame.secret, std::mem::take(&mut change.evidence));
         }
-        let change = match self.on_trial(&frame, change) {
-            Ok(change) => change,
+        let mut change = match self.on_trial(&frame, change) {
+            Ok(change) => self.reaching(change),
             Err(inst) => return *inst,
         };
         let unjudged = self.unjudged(frame.task);
-        let mut change = self.reaching(change);
         if let Some(problem) = self.unaccepted(&frame, &change).or(unjudged) {
             return self.failed(&frame, problem);
         }

@@ -5,6 +5,7 @@ use super::hosts::{Roll, Select};
 use super::hostvars::Hostvars;
 use super::layers::{Layer, Layers};
 use super::sources::Sources;
+use crate::engine::stopping::Stopping;
 use crate::engine::target::{Acting, Known, Target};
 use crate::inventory::{HostId, Inventory};
 use crate::playbook::{Loader, Playbook, Selection, TaskId};
@@ -84,6 +85,7 @@ pub struct Shared {
     pub(super) acts_now: AtomicBool,
     done: RwLock<Vec<Deed>>,
     pub(super) roll: Roll,
+    stopping: Stopping,
 }
 
 /// What a host of the run has done where others may have looked: on another host, or on a cluster.
@@ -114,6 +116,11 @@ pub struct Once {
 }
 
 impl Scene {
+    /// Whether the run shall go on.
+    pub fn stopping(&self) -> &Stopping {
+        &self.shared.stopping
+    }
+
     /// Puts together what a run needs.
     pub fn new(
         playbook: Playbook,
@@ -136,6 +143,7 @@ impl Scene {
             acts_now: AtomicBool::new(false),
             done: RwLock::default(),
             roll: Roll::new(plays),
+            stopping: Stopping::default(),
         };
         Self {
             playbook,
