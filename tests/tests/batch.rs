@@ -395,3 +395,27 @@ async fn a_session_at_work_is_waited_for() {
     held.unwrap();
     assert!(waited > std::time::Duration::from_secs(1), "{waited:?}");
 }
+
+#[tokio::test]
+async fn what_a_failed_act_had_begun_does_not_keep_its_folder() {
+    for shell in SHELLS {
+        let bed = bed(shell, "begun").await;
+        let folder = Image::Dir { meta: Meta::default() };
+        let call = |row: Row| Step::call(Claim::new("command", "x"), row, Vec::new(), Back::Nothing);
+        // In a folder of the same batch a file is written beside its name: here that name becomes a folder first.
+        let steps = vec![
+            bed.put("etc/new", folder).await,
+            call(Row::new("shell", [format!("mkdir {}", bed.path("etc/new/f").as_str())])),
+            bed.put("etc/new/f", file("1", None)).await,
+            bed.put("etc/other", file("2", None)).await,
+        ];
+        let (batch, report, _) = bed.run(steps).await;
+        assert!(matches!(report.verdict(&batch, 2), Verdict::Failed(_)), "{report:?}");
+        let left = |below: &str| {
+            let names = std::fs::read_dir(bed.root.join(below)).unwrap().flatten();
+            names.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(left("etc/new"), ["f"], "{shell}");
+        assert_eq!(left("etc"), ["new"], "{shell}: nor does what waited for its turn stay");
+    }
+}

@@ -5,7 +5,7 @@ use super::back_text;
 use super::compare_text;
 use super::dead_man_text;
 use super::lock_text::lock_batch;
-use super::place::{Place, Placing};
+use super::place::{Place, Placing, leftovers};
 use super::prepared::{Batch, Prepared};
 use crate::engine::probe::{Reads, path_word};
 use crate::transport::shell::word::{self, emit, literal, quote};
@@ -56,6 +56,12 @@ pub fn text(prepared: &Prepared, base: &str, who: &Identity) -> Result<Text, Str
     }
     for (index, folded) in batch.steps.iter().enumerate() {
         act(batch, index, &folded.step, &placing, &mut body)?;
+    }
+    // What an act that failed had begun beside its target would keep the folder from going back.
+    let begun: Vec<String> =
+        leftovers(batch, prepared.run()).iter().map(path_word).collect::<Result<_, _>>()?;
+    if !begun.is_empty() {
+        let _ = writeln!(body, "[ $_ok = 1 ] || rm -f -- {}", begun.join(" "));
     }
     let looks = looks(batch);
     let _ = writeln!(body, "{{ :\n{}}} 9>&-", looks.text("p.")?);
