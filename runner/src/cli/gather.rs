@@ -93,7 +93,18 @@ pub fn scene(
         Some(wanted) => match tunerun::playbook::tags::start(&playbook, wanted) {
             Some(id) => Some(id),
             None => {
-                term::wrong(format!("no task is named `{wanted}`"), Some("`--list-tasks` lists them"));
+                let names: Vec<&str> = playbook
+                    .plays
+                    .iter()
+                    .flat_map(tunerun::playbook::tags::tasks)
+                    .filter_map(|task| task.name.as_ref()?.as_str())
+                    .collect();
+                let near = tunerun::diagnostic::did_you_mean(wanted, names);
+                let help = near.map_or_else(
+                    || "`tunerun play PLAYBOOK --list-tasks` lists them".to_owned(),
+                    |near| format!("did you mean `{near}`?"),
+                );
+                term::wrong(format!("no task is named `{wanted}`"), Some(&help));
                 return Err(Exit::Wrong);
             }
         },

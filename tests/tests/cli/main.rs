@@ -3,6 +3,7 @@
 //! A case begins with words about it, goes on with files (`--- PATH` and their text), then commands: `$ COMMAND` for
 //! sh, what it prints, `? STATUS`. `/DIR` stands for the case's own folder. UPDATE=1 writes the printed texts anew: read
 //! every changed one, for it must be kind, true and of use. ONLY=NAME runs one case.
+mod broken;
 mod redact;
 mod script;
 

@@ -1,6 +1,7 @@
 //! What is legal and worth a look.
 mod attribution;
 mod commands;
+mod refusals;
 mod said;
 mod traps;
 
@@ -8,13 +9,14 @@ use super::tags::tasks;
 use super::tree::{Playbook, Task};
 use crate::diagnostic::Problems;
 
-/// Warnings about tasks: commands that say less than they could, known traps of tuning, measurements that cannot say
+/// Problems of tasks: arguments that a module refuses on every host, commands that say less than they could, known traps of tuning, measurements that cannot say
 /// which change they measured.
 pub fn lints(playbook: &Playbook) -> Problems {
     let mut problems = Problems::new();
     for play in &playbook.plays {
         let tasks = tasks(play);
         for task in &tasks {
+            problems.extend(refusals::refusal(task));
             problems.extend(commands::command(task));
             problems.extend(traps::traps(task));
         }
