@@ -98,9 +98,9 @@ enum Command {
     /// List hosts, draw groups, show the variables of a host
     #[command(subcommand)]
     Inventory(inventory::Inventory),
-    /// Explain a module, the words, risks, exit codes, variables, or what differs from Ansible
+    /// Explain a module, a keyword, the words, risks, exit codes, variables, or what differs from Ansible
     Doc(doc::Doc),
-    /// Print the JSON schema of playbooks, for editors
+    /// Print the JSON schema of playbooks, inventories or plans, for editors and programs
     Schema(schema::Schema),
     /// Print completions for a shell
     Completions(completions::Completions),

@@ -27,6 +27,7 @@ mod order;
 mod pattern;
 mod precedence;
 mod program;
+pub mod reserved;
 mod subscript;
 mod text;
 mod vars_files;

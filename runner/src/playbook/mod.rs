@@ -17,6 +17,7 @@ pub mod keywords;
 pub mod lints;
 mod loader;
 mod loops;
+pub mod meanings;
 mod play;
 mod role;
 pub mod rollout;

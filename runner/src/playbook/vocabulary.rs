@@ -285,6 +285,11 @@ impl Vocabulary {
     }
 }
 
+/// Ansible's names of modules that have another name here.
+pub fn renamed() -> impl Iterator<Item = &'static str> {
+    RENAMED.iter().map(|(name, _)| *name)
+}
+
 /// Whether a word that steers takes free-form text; modules say so themselves.
 pub fn takes_text(module: &str) -> bool {
     FREE.contains(&module)

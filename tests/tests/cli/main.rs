@@ -5,6 +5,7 @@
 //! every changed one, for it must be kind, true and of use. ONLY=NAME runs one case.
 mod broken;
 mod redact;
+mod schemas;
 mod script;
 
 use script::Script;
