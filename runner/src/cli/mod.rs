@@ -21,6 +21,8 @@ mod lab;
 mod ladder;
 mod lint;
 mod load;
+mod lsp;
+mod man;
 mod noted;
 mod options;
 mod plan;
@@ -104,6 +106,10 @@ enum Command {
     Schema(schema::Schema),
     /// Print completions for a shell
     Completions(completions::Completions),
+    /// Write the manual's pages
+    Man(man::Man),
+    /// Help an editor: problems, completion and documentation while typing
+    Lsp(lsp::Lsp),
     /// Check playbooks without contacting a host
     Lint(lint::Lint),
     /// View, encrypt and decrypt Ansible Vault files
@@ -150,6 +156,8 @@ pub fn main() -> ExitCode {
         Command::Doc(doc) => doc.run(),
         Command::Schema(schema) => schema.run(),
         Command::Completions(completions) => completions.run(),
+        Command::Man(man) => man.run(),
+        Command::Lsp(lsp) => lsp.run(),
         Command::Lint(lint) => lint.run(),
         Command::Vault(vault) => vault.run(),
         Command::Lab(lab) => lab.run(),

@@ -33,7 +33,7 @@ pub mod vocabulary;
 pub use arguments::{Places, arguments};
 pub use expect::{Expectation, Worth};
 pub use fields::{boolean, is_template};
-pub use files::{Disk, Files, Memory};
+pub use files::{Disk, Files, Memory, Overlay};
 pub use handlers::visit;
 pub use loader::Loader;
 pub use role::Role;
