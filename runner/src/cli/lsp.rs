@@ -3,10 +3,10 @@ use super::exit::Exit;
 use clap::Args;
 use serde_json::Value as Json;
 use std::collections::VecDeque;
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Write};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use tunerun::lsp::frame::{self, Fault};
-use tunerun::lsp::{Server, cancelled, malformed};
+use tunerun::lsp::{Server, cancelled, failed, malformed};
 use tunerun::{inventory, playbook};
 
 /// Helps editors: problems while typing, completion, documentation, and where things are set.
@@ -43,7 +43,7 @@ impl Lsp {
                 }
             }
         });
-        match serve(&mut server, &receiver) {
+        match serve(&mut server, &receiver, &mut io::stdout().lock()) {
             Ok(Some(0)) => Exit::Done,
             // The stream ended without `exit`: whoever asked is gone.
             _ => Exit::Failed,
@@ -52,9 +52,12 @@ impl Lsp {
 }
 
 /// Answers until the editor ends the session or the stream ends.
-fn serve(server: &mut Server, receiver: &Receiver<Result<Json, Fault>>) -> io::Result<Option<u8>> {
+fn serve(
+    server: &mut Server,
+    receiver: &Receiver<Result<Json, Fault>>,
+    output: &mut impl Write,
+) -> io::Result<Option<u8>> {
     let mut waiting: VecDeque<Result<Json, Fault>> = VecDeque::new();
-    let mut output = io::stdout().lock();
     let mut is_broken = false;
     loop {
         loop {
@@ -64,8 +67,8 @@ fn serve(server: &mut Server, receiver: &Receiver<Result<Json, Fault>>) -> io::R
             }
         }
         if waiting.is_empty() {
-            for message in server.settle() {
-                frame::write(&mut output, &message)?;
+            for message in guarded(&Json::Null, || server.settle()) {
+                frame::write(output, &message)?;
             }
             match receiver.recv() {
                 Ok(message) => waiting.push_back(message),
@@ -77,11 +80,12 @@ fn serve(server: &mut Server, receiver: &Receiver<Result<Json, Fault>>) -> io::R
             Some(Ok(message)) => {
                 is_broken = false;
                 if let Some(id) = message.get("id").filter(|id| is_taken_back(id, &waiting)) {
-                    frame::write(&mut output, &cancelled(id))?;
+                    frame::write(output, &cancelled(id))?;
                     continue;
                 }
-                for answer in server.message(&message) {
-                    frame::write(&mut output, &answer)?;
+                let id = message.get("id").cloned().unwrap_or_default();
+                for answer in guarded(&id, || server.message(&message)) {
+                    frame::write(output, &answer)?;
                 }
             }
             Some(Err(Fault::Io(_))) | None => return Ok(None),
@@ -89,7 +93,7 @@ fn serve(server: &mut Server, receiver: &Receiver<Result<Json, Fault>>) -> io::R
             Some(Err(why)) => {
                 let is_header = matches!(why, Fault::Header(_));
                 if !(is_header && is_broken) {
-                    frame::write(&mut output, &malformed(&why))?;
+                    frame::write(output, &malformed(&why))?;
                 }
                 is_broken = is_header;
             }
@@ -100,10 +104,70 @@ fn serve(server: &mut Server, receiver: &Receiver<Result<Json, Fault>>) -> io::R
     }
 }
 
+/// A mistake of this program costs one answer, and not the editor's session.
+fn guarded(id: &Json, work: impl FnOnce() -> Vec<Json>) -> Vec<Json> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work))
+        .unwrap_or_else(|_| if id.is_null() { Vec::new() } else { vec![failed(id)] })
+}
+
 /// Whether a request is cancelled by a message behind it.
 fn is_taken_back(id: &Json, waiting: &VecDeque<Result<Json, Fault>>) -> bool {
     waiting.iter().flatten().any(|message| {
         message.get("method").and_then(Json::as_str) == Some("$/cancelRequest")
             && message.pointer("/params/id") == Some(id)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// What is answered to messages that all wait already.
+    fn answers(messages: &[Json]) -> (Vec<Json>, Option<u8>) {
+        let (sender, receiver) = sync_channel(AHEAD);
+        messages.iter().for_each(|message| sender.send(Ok(message.clone())).unwrap());
+        drop(sender);
+        let mut server = Server::new(Box::new(playbook::Disk), Box::new(inventory::Disk), Vec::new());
+        let mut output = Vec::new();
+        let code = serve(&mut server, &receiver, &mut output).unwrap();
+        let mut input = &output[..];
+        let mut found = Vec::new();
+        while let Ok(Some(message)) = frame::read(&mut input) {
+            found.push(message);
+        }
+        (found, code)
+    }
+
+    #[test]
+    fn a_request_that_was_taken_back_is_not_done() {
+        let hover = json!({"id": 5, "method": "textDocument/hover", "params": {}});
+        let (found, code) = answers(&[
+            json!({"id": 1, "method": "initialize"}),
+            hover.clone(),
+            json!({"method": "$/cancelRequest", "params": {"id": 5}}),
+            json!({"id": 6, "method": "shutdown"}),
+            json!({"method": "exit"}),
+            hover,
+        ]);
+        let told: Vec<&Json> = found.iter().map(|answer| &answer["id"]).collect();
+        assert_eq!(told, [1, 5, 6], "{found:?}");
+        assert_eq!((found[1]["error"]["code"].as_i64(), code), (Some(-32800), Some(0)));
+    }
+
+    #[test]
+    fn only_the_last_of_several_texts_is_looked_at() {
+        let open = |text: &str| json!({"method": "textDocument/didOpen", "params": {"textDocument": {"uri": "file:///none/site.yaml", "text": text}}});
+        let (found, code) =
+            answers(&[json!({"id": 1, "method": "initialize"}), open("- hostss: x"), open("- hosts: all\n")]);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert_eq!((&found[1]["params"]["diagnostics"], code), (&json!([]), None));
+    }
+
+    #[test]
+    fn a_mistake_of_this_program_costs_one_answer() {
+        let told = guarded(&json!(7), || panic!("on purpose"));
+        assert_eq!(told[0]["error"]["code"], -32603);
+        assert!(guarded(&Json::Null, || panic!("on purpose")).is_empty());
+    }
 }

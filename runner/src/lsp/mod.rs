@@ -27,6 +27,7 @@ const PARSE_ERROR: i64 = -32700;
 const INVALID_REQUEST: i64 = -32600;
 const METHOD_NOT_FOUND: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
+const INTERNAL_ERROR: i64 = -32603;
 const NOT_INITIALIZED: i64 = -32002;
 const CANCELLED: i64 = -32800;
 
@@ -221,6 +222,11 @@ pub fn cancelled(id: &Json) -> Json {
     error(id, CANCELLED, "the request was cancelled")
 }
 
+/// The answer to a request that could not be worked out.
+pub fn failed(id: &Json) -> Json {
+    error(id, INTERNAL_ERROR, "this is a mistake of the server: the request could not be answered")
+}
+
 /// The answer to bytes that are no message.
 pub fn malformed(why: &frame::Fault) -> Json {
     error(&Json::Null, PARSE_ERROR, &why.to_string())
@@ -249,4 +255,37 @@ fn capabilities() -> Json {
         },
         "serverInfo": {"name": "tunerun", "version": env!("CARGO_PKG_VERSION")},
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::playbook::Memory;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+
+        /// Whatever was typed so far, wherever the caret stands: an answer, and problems, and no crash.
+        #[test]
+        fn no_text_makes_it_crash(
+            text in "(- |  |    |hosts: all|tasks:|sysctl:|copy: \\{|\\[|\\]|\\}|when: |\\{\\{ |a|: |, |\n|\"|'|\\||#|é|😀|roles:|vars:|notify: |\t|gate:|all:|hosts:|register: |set_fact: |=){0,30}",
+            line in 0..12_usize,
+            column in 0..30_usize,
+            name in prop_oneof![Just("site.yaml"), Just("hosts.yaml"), Just("hosts.ini"), Just("roles/a/tasks/main.yml"), Just("group_vars/all.yaml")],
+        ) {
+            let mut server = Server::new(Box::new(Memory::default()), Box::new(crate::inventory::Disk), Vec::new());
+            server.message(&json!({"id": 1, "method": "initialize"}));
+            let address = format!("file:///none/{name}");
+            let document = json!({"uri": address, "text": text});
+            server.message(&json!({"method": "textDocument/didOpen", "params": {"textDocument": document}}));
+            prop_assert_eq!(server.settle().len(), 1);
+            for method in ["completion", "hover", "definition"] {
+                let position = json!({"line": line, "character": column});
+                let params = json!({"textDocument": {"uri": address}, "position": position});
+                let answers = server.message(&json!({"id": 2, "method": format!("textDocument/{method}"), "params": params}));
+                prop_assert!(answers[0].get("result").is_some(), "{:?}", answers);
+            }
+        }
+    }
 }

@@ -35,7 +35,8 @@ fn what_is_broken_is_told_kindly() {
 #[test]
 fn nothing_that_is_told_is_a_crash_or_names_this_machine() {
     for case in cases() {
-        let told = std::fs::read_to_string(case.join("expected.txt")).unwrap();
+        // A new case gets its text from UPDATE=1, perhaps at this very moment.
+        let Ok(told) = std::fs::read_to_string(case.join("expected.txt")) else { continue };
         let why = std::fs::read_to_string(case.join("why.txt")).unwrap();
         assert_eq!(why.lines().count(), 1, "{}", case.display());
         assert!(!told.contains("panicked") && !told.contains("/tests/cases"), "{}", case.display());

@@ -79,8 +79,8 @@ fn check(name: &str, page: &str) {
         assert!(text, "{name}: {section} is empty");
     }
     // A line that begins with a dot is a command of roff, and one that is none is lost.
-    const KNOWN: [&str; 12] =
-        [".TH", ".SH", ".TP", ".nf", ".fi", ".br", ".ie", ".el", ".PP", ".RS", ".RE", ".sp"];
+    const KNOWN: [&str; 13] =
+        [".IP", ".TH", ".SH", ".TP", ".nf", ".fi", ".br", ".ie", ".el", ".PP", ".RS", ".RE", ".sp"];
     for line in page.lines().filter(|line| line.starts_with(['.', '\''])) {
         assert!(KNOWN.iter().any(|known| line.starts_with(known)), "{name}: {line}");
     }
