@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::Value as Json;
 use std::collections::VecDeque;
 use std::io::{self, BufReader, Write};
-use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, sync_channel};
 use tunerun::lsp::frame::{self, Fault};
 use tunerun::lsp::{Server, cancelled, failed, malformed};
 use tunerun::{inventory, playbook};
@@ -60,11 +60,8 @@ fn serve(
     let mut waiting: VecDeque<Result<Json, Fault>> = VecDeque::new();
     let mut is_broken = false;
     loop {
-        loop {
-            match receiver.try_recv() {
-                Ok(message) => waiting.push_back(message),
-                Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
-            }
+        while let Ok(message) = receiver.try_recv() {
+            waiting.push_back(message);
         }
         if waiting.is_empty() {
             for message in guarded(&Json::Null, || server.settle()) {
