@@ -1,4 +1,5 @@
 //! Amounts as people write them: shares in percent, times with a unit, numbers of hosts.
+use crate::bench::Size;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize, de};
 use std::borrow::Cow;
@@ -161,6 +162,7 @@ macro_rules! schema {
         /// Whether a value is the amount of this name in the schemas, or what is wanted; none for other names.
         pub(super) fn fits(name: &str, value: &serde_json::Value) -> Option<Result<(), &'static str>> {
             match name {
+                "Size" => Some(Size::deserialize(value).map(drop).map_err(|_| Size::WANTED)),
                 $($name => Some(<$type>::deserialize(value).map(drop).map_err(|_| <$type>::WANTED)),)+
                 _ => None,
             }
