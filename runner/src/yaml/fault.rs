@@ -61,7 +61,9 @@ fn elsewhere(source: &Arc<Source>, at: usize, kind: &ErrorKind) -> Option<Diagno
     match kind {
         ErrorKind::ExpectedFlowMappingSeparator
         | ErrorKind::ExpectedFlowSequenceSeparator
-        | ErrorKind::BlockEntryInFlowCollection => unclosed(source, at),
+        | ErrorKind::BlockEntryInFlowCollection
+        | ErrorKind::InvalidColonPlacement
+        | ErrorKind::InvalidFlowScalarIndent => unclosed(source, at),
         ErrorKind::MappingValueNotAllowed | ErrorKind::SimpleKeyExpected => {
             let line = line_at(source, at);
             let above = line_at(source, line.start.saturating_sub(1));
