@@ -10,6 +10,7 @@ pub mod inventory;
 pub mod journal;
 pub mod lab;
 pub mod load;
+pub mod lsp;
 pub mod plan;
 pub mod playbook;
 pub mod report;

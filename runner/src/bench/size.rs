@@ -1,14 +1,33 @@
 //! Sizes in bytes as people write them: `16K`, `4M`, `2G`, or a number.
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize, de};
+use std::borrow::Cow;
 use std::fmt;
 
 /// A number of bytes. Units are powers of 1024; `16K`, `16k` and `16KiB` are 16384.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Size(pub u64);
 
+impl JsonSchema for Size {
+    fn schema_name() -> Cow<'static, str> {
+        "Size".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": ["integer", "string"],
+            "description": "A size: 16K, 4M, 2G, or a number of bytes",
+            "minimum": 0,
+            "pattern": r"^\s*[0-9]+\s*([kKmMgGtT]([iI]?[bB])?|[bB])?\s*$",
+        })
+    }
+}
+
 impl Size {
+    /// What is wanted, in words.
+    pub(crate) const WANTED: &'static str = "a size such as 16K, 4M, 2G, or a number of bytes";
+
     /// Reads a size.
     ///
     /// # Errors
@@ -43,7 +62,7 @@ impl<'de> Deserialize<'de> for Size {
             type Value = Size;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a size such as 16K, 4M, 2G, or a number of bytes")
+                f.write_str(Size::WANTED)
             }
 
             fn visit_u64<E: de::Error>(self, bytes: u64) -> Result<Size, E> {

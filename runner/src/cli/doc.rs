@@ -9,25 +9,30 @@ use tunerun::engine::vocabulary::vocabulary;
 use tunerun::playbook::vocabulary::Meaning;
 use tunerun::report::manual;
 
-/// Explains a module or a topic; without a name it lists both.
+/// Explains a module, a keyword or a topic; without a name it lists modules and topics.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = "Examples:
   tunerun doc                what there is
   tunerun doc sysctl         a module: arguments, types, defaults, an example
+  tunerun doc notify         a keyword
   tunerun doc risks          names that accept_risk takes
   tunerun doc rollout        canaries and waves; `tunerun doc gate`: experiments
   tunerun doc ansible        what differs from Ansible")]
 pub struct Doc {
-    /// A module, or: ansible, exit, facts, gate, reference, risks, rollout, vars, words
+    /// A module, a keyword, or: ansible, connection, exit, facts, gate, guard, keywords, reference, risks, rollout,
+    /// vars, words
     pub name: Option<String>,
 }
 
 /// The topics, each with what it is about.
-const TOPICS: [(&str, &str); 9] = [
+const TOPICS: [(&str, &str); 12] = [
     ("ansible", "what differs from Ansible"),
+    ("connection", "variables of the inventory that say how a host or cluster is reached"),
     ("exit", "exit codes"),
     ("facts", "what expressions may ask of a host by ansible_NAME"),
     ("gate", "experiments that decide whether a change stays"),
+    ("guard", "what must hold before and after a host is touched"),
+    ("keywords", "keywords of plays, roles, blocks and tasks"),
     ("reference", "all modules at length, as Markdown"),
     ("risks", "risks that accept_risk can name"),
     ("rollout", "canaries, waves, and what becomes of what goes wrong"),
@@ -45,6 +50,9 @@ impl Doc {
             Some("facts") => facts(),
             Some("gate") => include_str!("../report/pages/gate.txt").to_owned(),
             Some("rollout") => rollout(),
+            Some("connection") => tunerun::report::manual::connection(),
+            Some("guard") => tunerun::report::manual::guard(),
+            Some("keywords") => tunerun::report::manual::keywords(),
             Some("reference") => tunerun::report::reference::reference(),
             Some("risks") => risks(),
             Some("vars") => include_str!("../report/pages/vars.txt").to_owned(),
@@ -63,7 +71,7 @@ fn index() -> String {
     let mut out =
         format!("Modules (tunerun doc NAME):\n\n{}\nTopics (tunerun doc NAME):\n\n", manual::list());
     for (name, about) in TOPICS {
-        let _ = writeln!(out, "{name:9}  {about}");
+        let _ = writeln!(out, "{name:10}  {about}");
     }
     out
 }
@@ -119,6 +127,9 @@ fn module(name: &str) -> Result<String, Exit> {
             term::wrong(format!("`{name}` is not supported: {why}"), Some(instead));
             Err(Exit::Wrong)
         }
+        Meaning::Unknown(_) if tunerun::playbook::meanings::meaning(name).is_some() => {
+            Ok(tunerun::report::manual::keyword(name).unwrap_or_default())
+        }
         Meaning::Unknown(near) => {
             let topics = TOPICS.iter().map(|(topic, _)| *topic);
             let near = did_you_mean(name, topics).map(str::to_owned).or(near);
@@ -126,7 +137,7 @@ fn module(name: &str) -> Result<String, Exit> {
                 || "`tunerun doc` lists modules and topics".to_owned(),
                 |near| format!("did you mean `{near}`?"),
             );
-            term::wrong(format!("there is no module and no topic `{name}`"), Some(&help));
+            term::wrong(format!("there is no module, keyword or topic `{name}`"), Some(&help));
             Err(Exit::Wrong)
         }
     }

@@ -93,7 +93,18 @@ pub fn scene(
         Some(wanted) => match tunerun::playbook::tags::start(&playbook, wanted) {
             Some(id) => Some(id),
             None => {
-                term::wrong(format!("no task is named `{wanted}`"), Some("`--list-tasks` lists them"));
+                let names: Vec<&str> = playbook
+                    .plays
+                    .iter()
+                    .flat_map(tunerun::playbook::tags::tasks)
+                    .filter_map(|task| task.name.as_ref()?.as_str())
+                    .collect();
+                let near = tunerun::diagnostic::did_you_mean(wanted, names);
+                let help = near.map_or_else(
+                    || "`tunerun play PLAYBOOK --list-tasks` lists them".to_owned(),
+                    |near| format!("did you mean `{near}`?"),
+                );
+                term::wrong(format!("no task is named `{wanted}`"), Some(&help));
                 return Err(Exit::Wrong);
             }
         },
@@ -218,56 +229,12 @@ fn order(inventory: &Inventory, written: tunerun::playbook::Order, ids: &mut [Ho
 
 /// Templates and conditions that cannot be read are told before any host is contacted.
 fn check_templates(templates: &Templates, playbook: &Playbook) -> Result<(), Exit> {
-    let problems = template_problems(templates, playbook);
+    let problems = tunerun::playbook::lints::template_problems(templates, playbook);
     if problems.iter().any(|problem| problem.severity == Severity::Error) {
         term::problems(&problems);
         return Err(Exit::Wrong);
     }
     Ok(())
-}
-
-/// Templates and conditions that cannot be read.
-pub fn template_problems(templates: &Templates, playbook: &Playbook) -> Problems {
-    let mut problems = Problems::new();
-    for play in &playbook.plays {
-        for task in tunerun::playbook::tags::tasks(play) {
-            let conditions = task
-                .settings
-                .when
-                .iter()
-                .chain(&task.until)
-                .chain(&task.changed_when)
-                .chain(&task.failed_when);
-            for node in conditions {
-                if let Some(text) = node.as_str() {
-                    let faults = templates.check_condition(text);
-                    problems.extend(faults.iter().map(|fault| fault.in_node(node)));
-                }
-            }
-            for (_, value) in &task.action.args.given {
-                texts(value, &mut |node, text| {
-                    problems.extend(templates.check(text).iter().map(|fault| fault.in_node(node)));
-                });
-            }
-        }
-    }
-    problems.dedup();
-    problems.sort_by_key(|problem| {
-        problem.span.as_ref().map(|span| (span.source.name.clone(), span.start, span.end))
-    });
-    problems
-}
-
-fn texts(node: &tunerun::yaml::Node, found: &mut impl FnMut(&tunerun::yaml::Node, &str)) {
-    if let Some(text) = node.as_str() {
-        found(node, text);
-    }
-    for member in node.as_seq().unwrap_or_default() {
-        texts(member, found);
-    }
-    for (_, value) in node.as_map().unwrap_or_default() {
-        texts(value, found);
-    }
 }
 
 /// Answers to `vars_prompt`: what `-e` sets is not asked.

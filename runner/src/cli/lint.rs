@@ -1,12 +1,11 @@
 //! `tunerun lint`: all that can be told of a playbook without a host.
 use super::exit::Exit;
 use super::gather;
-use super::load::templates;
 use super::term;
 use clap::Args;
 use std::path::PathBuf;
 use tunerun::diagnostic::{Problems, Severity};
-use tunerun::playbook::lints::lints;
+use tunerun::playbook::lints::told;
 use tunerun::report::sarif::sarif;
 
 /// Checks playbooks without contacting a host: YAML, keywords, modules, arguments, roles, templates, conditions.
@@ -41,18 +40,7 @@ impl Lint {
     pub fn run(self) -> Exit {
         let mut all = Problems::new();
         for path in &self.playbooks {
-            let loader = gather::loader();
-            match loader.load(&path.display().to_string()) {
-                Ok(playbook) => {
-                    all.extend(playbook.warnings.iter().cloned());
-                    let mut folders = vec![gather::folder(path)];
-                    let roles = playbook.plays.iter().flat_map(|play| &play.roles);
-                    folders.extend(roles.map(|role| PathBuf::from(&role.path)));
-                    all.extend(gather::template_problems(&templates(folders), &playbook));
-                    all.extend(lints(&playbook));
-                }
-                Err(mut problems) => all.append(&mut problems),
-            }
+            all.append(&mut told(&gather::loader(), &path.display().to_string()));
         }
         match self.format {
             LintFormat::Text => term::problems(&all),

@@ -181,46 +181,60 @@ pub fn vault_passwords(options: &HostOptions) -> Result<Vec<Password>, Exit> {
 /// `k=v k2=v2`, JSON, YAML, or `@FILE`; later ones outrank earlier ones.
 fn extra_vars(words: &[String], world: &Controller) -> Result<HashMap<String, Var>, Problems> {
     let mut vars = HashMap::new();
-    let layers = |node: &tunerun::yaml::Node, vars: &mut HashMap<String, Var>| {
+    let mut problems = Problems::new();
+    for word in words {
+        if let Err(mut wrong) = extra(word, world, &mut vars) {
+            problems.append(&mut wrong);
+        }
+    }
+    if problems.is_empty() { Ok(vars) } else { Err(problems) }
+}
+
+/// What one `-e` sets.
+fn extra(word: &str, world: &Controller, vars: &mut HashMap<String, Var>) -> Result<(), Problems> {
+    let wrong = |message: String, help: &str| vec![Diagnostic::error(message, None).help(help)];
+    let mut layers = |node: &tunerun::yaml::Node| {
         for (key, value) in node.entries() {
             vars.insert(key.key_text().into_owned(), Var::written(value.to_json()).at(value.span.clone()));
         }
     };
-    for word in words {
-        if let Some(path) = word.strip_prefix('@') {
-            let text = std::fs::read_to_string(path)
-                .map_err(|why| vec![Diagnostic::error(format!("-e @{path}: {why}"), None)])?;
-            world.note_vars(path, text.as_bytes());
-            let node = tunerun::yaml::parse_one(&Source::new(path, text))?;
-            if node.as_map().is_none() {
-                return Err(vec![Diagnostic::error(
-                    format!("{path} must hold a mapping of variables"),
-                    node.span,
-                )]);
-            }
-            layers(&node, &mut vars);
-        } else if word.trim_start().starts_with(['{', '[']) {
-            let node = tunerun::yaml::parse_one(&Source::new("<-e>", word.clone()))?;
-            layers(&node, &mut vars);
-        } else {
-            let parts = shlex::split(word)
-                .ok_or_else(|| vec![Diagnostic::error(format!("-e {word}: a quote is not closed"), None)])?;
-            for part in parts {
-                let Some((key, value)) = part.split_once('=') else {
-                    return Err(vec![
-                        Diagnostic::error(
-                            format!("-e {part}: this is neither `k=v`, JSON nor `@FILE`"),
-                            None,
-                        )
-                        .help("write for example `-e pool=rbd`, or `-e @vars.yaml`"),
-                    ]);
-                };
-                // As in Ansible: k=v is text; types come by JSON or a file.
-                vars.insert(key.to_owned(), Var::written(Json::String(value.to_owned())));
-            }
+    if let Some(path) = word.strip_prefix('@') {
+        let text = std::fs::read_to_string(path).map_err(|why| {
+            wrong(
+                format!("-e @{path}: {}", term::io_words(&why)),
+                "write `-e @FILE` with a file of variables",
+            )
+        })?;
+        world.note_vars(path, text.as_bytes());
+        let node = tunerun::yaml::parse_one(&Source::new(path, text))?;
+        if node.as_map().is_none() {
+            return Err(vec![
+                Diagnostic::error(format!("{path} must hold a mapping of variables"), node.span)
+                    .help("write `name: value` lines"),
+            ]);
         }
+        layers(&node);
+        return Ok(());
     }
-    Ok(vars)
+    if word.trim_start().starts_with(['{', '[']) {
+        let node = tunerun::yaml::parse_one(&Source::new("<-e>", word.to_owned()))?;
+        layers(&node);
+        return Ok(());
+    }
+    let parts = shlex::split(word).ok_or_else(|| {
+        wrong(format!("-e {word}: a quote is not closed"), "close it, or use `-e @vars.yaml`")
+    })?;
+    for part in parts {
+        let Some((key, value)) = part.split_once('=') else {
+            return Err(wrong(
+                format!("-e {part}: this is neither `k=v`, JSON nor `@FILE`"),
+                "write for example `-e pool=rbd`, or `-e @vars.yaml`",
+            ));
+        };
+        // As in Ansible: k=v is text; types come by JSON or a file.
+        vars.insert(key.to_owned(), Var::written(Json::String(value.to_owned())));
+    }
+    Ok(())
 }
 
 /// The names that one `-e` with values sets.

@@ -24,6 +24,8 @@ mod ladder;
 mod lint;
 mod listing;
 mod load;
+mod lsp;
+mod man;
 mod noted;
 mod options;
 mod plan;
@@ -104,12 +106,16 @@ enum Command {
     /// List hosts, draw groups, show the variables of a host
     #[command(subcommand)]
     Inventory(inventory::Inventory),
-    /// Explain a module, the words, risks, exit codes, variables, or what differs from Ansible
+    /// Explain a module, a keyword, the words, risks, exit codes, variables, or what differs from Ansible
     Doc(doc::Doc),
-    /// Print the JSON schema of playbooks, for editors
+    /// Print the JSON schema of playbooks, inventories or plans, for editors and programs
     Schema(schema::Schema),
     /// Print completions for a shell
     Completions(completions::Completions),
+    /// Write the manual's pages
+    Man(man::Man),
+    /// Help an editor: problems, completion and documentation while typing
+    Lsp(lsp::Lsp),
     /// Check playbooks without contacting a host
     Lint(lint::Lint),
     /// View, encrypt and decrypt Ansible Vault files
@@ -157,6 +163,8 @@ pub fn main() -> ExitCode {
         Command::Doc(doc) => doc.run(),
         Command::Schema(schema) => schema.run(),
         Command::Completions(completions) => completions.run(),
+        Command::Man(man) => man.run(),
+        Command::Lsp(lsp) => lsp.run(),
         Command::Lint(lint) => lint.run(),
         Command::Vault(vault) => vault.run(),
         Command::Lab(lab) => lab.run(),

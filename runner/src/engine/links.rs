@@ -30,13 +30,29 @@ impl Unreachable {
     /// The reason in words, with what to do next.
     pub fn diagnostic(&self, host: &str) -> Diagnostic {
         match self {
-            Self::Variables(problems) => problems
-                .first()
-                .cloned()
-                .unwrap_or_else(|| Diagnostic::error(format!("host `{host}` cannot be reached"), None)),
+            Self::Variables(problems) => {
+                let mut all = problems.iter().cloned();
+                let first = all.next();
+                let first = first
+                    .unwrap_or_else(|| Diagnostic::error(format!("host `{host}` cannot be reached"), None));
+                all.fold(first, |first, other| first.note(other.message))
+            }
             Self::Link(error) => error.to_diagnostic(),
         }
     }
+}
+
+/// Problems of a host's variables with the places where those are written, as far as they name one.
+fn placed(why: Unreachable, scene: &Scene, host: &str) -> Unreachable {
+    let Unreachable::Variables(mut problems) = why else { return why };
+    let inventory = scene.inventory();
+    if let Some(id) = inventory.host(host) {
+        for problem in problems.iter_mut().filter(|problem| problem.span.is_none()) {
+            let named = problem.message.split(['`', ':', ' ']).find(|word| word.starts_with("ansible_"));
+            problem.span = named.and_then(|name| inventory.var(id, name)).map(|var| var.origin.clone());
+        }
+    }
+    Unreachable::Variables(problems)
 }
 
 /// The place of one host's connection: held while it is made, so that nobody makes a second one.
@@ -109,7 +125,9 @@ impl Links {
         }
         let open = match &mut *slot {
             Some(open) => open,
-            closed => closed.insert(self.connect(&target.host, &vars).await?),
+            closed => closed.insert(
+                self.connect(&target.host, &vars).await.map_err(|why| placed(why, scene, &target.host))?,
+            ),
         };
         let state = vars
             .get("tunerun_state_dir")

@@ -187,7 +187,9 @@ impl Inventory {
         let host = &self.hosts[host.index()];
         let before = host.vars.inventory.get(name)?;
         let same_file = Arc::ptr_eq(&before.origin.source, &var.origin.source);
-        (same_file && before.value != var.value).then(|| {
+        // A later inventory may well set another value; another address is another machine.
+        let matters = same_file || matches!(name, "ansible_host" | "ansible_port" | "ansible_connection");
+        (matters && before.value != var.value).then(|| {
             Diagnostic::warning(
                 format!("`{name}` of host `{}` is set again, to another value", host.name),
                 var.origin.clone(),

@@ -27,6 +27,7 @@ mod order;
 mod pattern;
 mod precedence;
 mod program;
+pub mod reserved;
 mod subscript;
 mod text;
 mod vars_files;
@@ -153,6 +154,16 @@ fn check_variable_name(name: &str, span: &Span) -> Option<Diagnostic> {
     let mut chars = name.chars();
     let good = chars.next().is_some_and(|first| first == '_' || first.is_alphabetic())
         && chars.all(|c| c == '_' || c.is_alphanumeric());
+    // A variable of one's own may have any name; one letter beside a word that means something is no accident.
+    let near = reserved::RESERVED
+        .iter()
+        .map(|reserved| (strsim::damerau_levenshtein(name, reserved.name), reserved.name))
+        .min()
+        .filter(|(distance, _)| name.starts_with("ansible_") && matches!(distance, 1..=2));
+    if let Some((_, near)) = near {
+        let problem = Diagnostic::warning(format!("`{name}` means nothing here"), span.clone());
+        return Some(problem.help(format!("did you mean `{near}`? `tunerun doc connection` lists them")));
+    }
     (!good).then(|| {
         let better: String = name.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
         Diagnostic::warning(format!("no expression can name the variable `{name}`"), span.clone()).help(

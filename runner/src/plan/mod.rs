@@ -13,6 +13,7 @@ pub use store::{parse, to_text};
 
 use crate::engine::walk::Walked;
 use modules::vocabulary::{Activation, Bytes, Digest};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -21,7 +22,7 @@ use std::collections::BTreeMap;
 pub const FORMAT: u16 = 1;
 
 /// A plan that was saved.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Saved {
     /// [`FORMAT`].
     pub format: u16,
@@ -43,15 +44,17 @@ pub struct Saved {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
     /// Each host's plan, by the digest of its text.
+    #[schemars(with = "BTreeMap<String, String>")]
     pub hosts: BTreeMap<String, Digest>,
     /// The plans.
     pub plans: BTreeMap<String, Vec<Part>>,
     /// Contents of files that others than their owner may read, by digest.
+    #[schemars(with = "BTreeMap<String, Json>")]
     pub contents: BTreeMap<String, Bytes>,
 }
 
 /// A file or a program's answer that a plan was made from.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Origin {
     /// What it is for.
     pub kind: OriginKind,
@@ -62,7 +65,7 @@ pub struct Origin {
 }
 
 /// What an [`Origin`] is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OriginKind {
     /// Plays, tasks and roles.
@@ -88,7 +91,7 @@ impl OriginKind {
 }
 
 /// What was asked for when the plan was made. `apply` asks for the same.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Options {
     /// The playbook.
     pub playbook: String,
@@ -121,7 +124,7 @@ pub struct Options {
 }
 
 /// What one task asks of a host.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Part {
     /// The task's name in its place: play, includes, number, item.
     pub key: String,
@@ -154,7 +157,7 @@ impl Part {
 }
 
 /// What a part comes to.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "asks", rename_all = "snake_case")]
 pub enum Asks {
     /// A change.
@@ -163,6 +166,7 @@ pub enum Asks {
         steps: Vec<Json>,
         /// What the states call for.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[schemars(with = "Vec<Json>")]
         then: Vec<Activation>,
         /// Names of accepted risks.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -48,8 +48,14 @@ impl Reader<'_> {
         for defaults in settings.module_defaults.iter().rev() {
             self.defaults(known, defaults, &mut given);
         }
-        if module == "meta" {
-            self.meta(&given, &key);
+        match module {
+            "meta" => self.meta(&given, &key),
+            "set_fact" => {
+                for (name, _) in given.given.iter().filter(|(name, _)| !fields::templated(name)) {
+                    fields::variable(name, name, &mut self.problems);
+                }
+            }
+            _ => {}
         }
         // What is missing is told only where everything that is there was understood.
         let free = given.free.is_some() || self.problems.len() > before;

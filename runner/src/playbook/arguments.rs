@@ -24,10 +24,14 @@ pub struct Places {
 impl Places {
     /// The places of an action's arguments.
     pub fn of(action: &Action) -> Self {
-        let named = action.args.given.iter();
-        let named =
-            named.map(|(key, value)| (key.key_text().into_owned(), (key.span.clone(), value.span.clone())));
-        Self { module: action.span.clone(), named: named.collect() }
+        Self::given(&action.span, &action.args.given)
+    }
+
+    fn given(module: &Span, given: &[(Node, Node)]) -> Self {
+        let named = given
+            .iter()
+            .map(|(key, value)| (key.key_text().into_owned(), (key.span.clone(), value.span.clone())));
+        Self { module: module.clone(), named: named.collect() }
     }
 
     fn key(&self, name: &str) -> Span {
@@ -139,7 +143,15 @@ pub fn check(known: &Known, args: &Args, module: &Span, free: bool, problems: &m
         if let Some(property) = schema.property(canonical) {
             literal(&schema, property, canonical, &name, value, problems);
         } else if !takes(known, canonical) {
-            problems.push(unknown(known, &schema, &name, key.span.clone()));
+            let problem = unknown(known, &schema, &name, key.span.clone());
+            // `{mode: u=rw,g=r}`: the comma ended the value.
+            problems.push(
+                if value.is_null() && !name.chars().all(|sign| sign.is_alphanumeric() || sign == '_') {
+                    problem.help("inside `{…}` a comma ends a value: quote the value that it belongs to")
+                } else {
+                    problem
+                },
+            );
         }
         seen.push((self::canonical(known, key.as_str().unwrap_or_default()), name));
     }
@@ -151,6 +163,45 @@ pub fn check(known: &Known, args: &Args, module: &Span, free: bool, problems: &m
             problems.push(missing(known, name, module.clone()));
         }
     }
+    if problems.len() == before && args.given.iter().all(|(_, value)| is_literal(value)) {
+        problems.extend(typed(known, args, module));
+    }
+}
+
+/// A planner of arguments that hold no template, if there is one.
+pub fn literal_planner(known: &Known, args: &Args) -> Option<Box<dyn modules::Planner>> {
+    if args.free.is_some() || !args.given.iter().all(|(_, value)| is_literal(value)) {
+        return None;
+    }
+    let (fitted, _) = fitted(known, args)?;
+    known.parse?(fitted).ok()
+}
+
+/// What the module's own types refuse of arguments that hold no template: units, modes, paths.
+fn typed(known: &Known, args: &Args, module: &Span) -> Option<Diagnostic> {
+    let parse = known.parse?;
+    let (fitted, written) = fitted(known, args)?;
+    let error = parse(fitted.clone()).err()?;
+    Some(refused(&fitted, &error, &written, &Places::given(module, &args.given), parse))
+}
+
+/// Literal arguments as the schema wants them, and the names as they were written.
+fn fitted<'a>(known: &Known, args: &'a Args) -> Option<(Json, HashMap<String, &'a str>)> {
+    let schema = Schema::new(known.schema());
+    let mut written = HashMap::new();
+    let mut fitted = Map::new();
+    for (key, value) in args.given.iter().filter(|(_, value)| !value.is_null()) {
+        let name = key.as_str()?;
+        let canonical = canonical(known, name);
+        let json = octal(canonical, &value.to_json());
+        let json = match schema.property(canonical) {
+            Some(property) => schema.coerce(&json, property).ok()?,
+            None => json,
+        };
+        written.insert(canonical.to_owned(), name);
+        fitted.insert(canonical.to_owned(), json);
+    }
+    Some((Json::Object(fitted), written))
 }
 
 fn literal<'a>(
@@ -270,6 +321,9 @@ fn unknown(known: &Known, schema: &Schema<'_>, name: &str, span: Span) -> Diagno
         Some(near) => problem.help(format!("did you mean `{near}`?")),
         None if super::settings::WORDS.contains(&name) || super::keywords::TASK.contains(&name) => {
             problem.help(format!("`{name}` is a keyword of the task: indent it like the module's name"))
+        }
+        None if known.schema.is_some() => {
+            problem.help(format!("`tunerun doc {}` explains its arguments", known.name))
         }
         None => problem,
     };

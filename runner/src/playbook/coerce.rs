@@ -48,7 +48,8 @@ impl<'a> Schema<'a> {
         list.into_iter().flatten().filter_map(Json::as_str).collect()
     }
 
-    fn resolved(&self, schema: &'a Json) -> &'a Json {
+    /// A schema with its references followed.
+    pub(super) fn resolved(&self, schema: &'a Json) -> &'a Json {
         let mut schema = schema;
         for _ in 0..16 {
             let Some(pointer) =
@@ -91,6 +92,13 @@ impl<'a> Schema<'a> {
             }
         }
         Err(misfit(self.describe(schema), &[]))
+    }
+
+    /// Whether a value is of the schema's type and range as it stands, without looseness.
+    pub(super) fn exactly(&self, value: &Json, schema: &'a Json) -> bool {
+        let types = types(schema);
+        types.is_empty()
+            || types.iter().any(|kind| is(value, kind) && (!value.is_number() || in_range(value, schema)))
     }
 
     fn any(&self, value: &Json, schema: &'a Json, variants: &'a [Json]) -> Result<Json, Misfit> {
@@ -160,7 +168,7 @@ impl<'a> Schema<'a> {
     }
 
     /// The fixed words of an `enum`, a `const`, or a `oneOf` of such; empty where others are taken too.
-    fn choices(&self, schema: &'a Json) -> Vec<&'a Json> {
+    pub(super) fn choices(&self, schema: &'a Json) -> Vec<&'a Json> {
         if let Some(list) = schema.get("enum").and_then(Json::as_array) {
             return list.iter().collect();
         }

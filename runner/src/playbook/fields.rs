@@ -208,7 +208,8 @@ pub fn variables(key: &Node, value: &mut Node, problems: &mut Problems) -> Optio
         Data::Map(_) => {}
         data => {
             node.data = data;
-            return report(problems, unfit(key, &node, "a mapping of names and values"));
+            let problem = unfit(key, &node, "a mapping of names and values");
+            return report(problems, problem.help("write each as `name: value`, without a `-`"));
         }
     }
     for (name, _) in node.entries() {

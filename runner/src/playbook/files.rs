@@ -97,6 +97,47 @@ impl Files for Memory {
     }
 }
 
+/// Files of another place with some texts above it: what is open in an editor and not saved.
+pub struct Overlay<'a> {
+    under: &'a dyn Files,
+    texts: &'a std::collections::BTreeMap<String, String>,
+}
+
+impl<'a> Overlay<'a> {
+    /// Texts by path above the files of another place.
+    pub fn new(under: &'a dyn Files, texts: &'a std::collections::BTreeMap<String, String>) -> Self {
+        Self { under, texts }
+    }
+}
+
+impl Files for Overlay<'_> {
+    fn read(&self, path: &str) -> io::Result<String> {
+        match self.texts.get(&tidy(path)) {
+            Some(text) => Ok(text.clone()),
+            None => self.under.read(path),
+        }
+    }
+
+    fn bytes(&self, path: &str) -> io::Result<Vec<u8>> {
+        match self.texts.get(&tidy(path)) {
+            Some(text) => Ok(text.clone().into_bytes()),
+            None => self.under.bytes(path),
+        }
+    }
+
+    fn is_file(&self, path: &str) -> bool {
+        self.texts.contains_key(&tidy(path)) || self.under.is_file(path)
+    }
+
+    fn is_folder(&self, path: &str) -> bool {
+        self.under.is_folder(path)
+    }
+
+    fn list(&self, path: &str) -> io::Result<Vec<String>> {
+        self.under.list(path)
+    }
+}
+
 /// A name seen from a folder; an absolute one stays. `a/./b` and `a/../b` are shortened as text.
 pub fn join(folder: &str, name: &str) -> String {
     tidy(&Path::new(folder).join(name).to_string_lossy())

@@ -36,14 +36,21 @@ impl<'a> Loader<'a> {
     /// # Errors
     /// All problems of all files, warnings among them.
     pub fn load(&self, path: &str) -> Result<Playbook, Problems> {
+        let (mut playbook, problems) = self.look(path);
+        if problems.iter().any(|problem| problem.severity == Severity::Error) {
+            return Err(problems);
+        }
+        playbook.warnings = problems;
+        Ok(playbook)
+    }
+
+    /// As much of a playbook as can be understood, and all its problems: for those who only look. It must not be
+    /// played where one of them is an error.
+    pub fn look(&self, path: &str) -> (Playbook, Problems) {
         let mut reader = Reader::new(self, Arc::from(files::folder(path)));
         let plays = reader.playbook(path, None);
         in_order(&mut reader.problems, &reader.sources);
-        let sources = reader.sources;
-        if reader.problems.iter().any(|problem| problem.severity == Severity::Error) {
-            return Err(reader.problems);
-        }
-        Ok(Playbook { plays, warnings: reader.problems, sources })
+        (Playbook { plays, warnings: Vec::new(), sources: reader.sources }, reader.problems)
     }
 
     /// The tasks of an `include_tasks` whose evaluated name is `name`; the same answer for the same name.
@@ -168,14 +175,41 @@ impl<'a> Reader<'a> {
                 Some(source)
             }
             Err(error) => {
-                let why = match error.kind() {
-                    std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
-                    std::io::ErrorKind::InvalidData => "it is not UTF-8 text".to_owned(),
-                    _ => error.to_string(),
-                };
-                self.tell(Diagnostic::error(format!("cannot read `{path}`: {why}"), from.cloned()));
+                let problem = self.unread(path, &error, from);
+                self.tell(problem);
                 None
             }
+        }
+    }
+
+    /// Why a file cannot be read, with the byte that is no UTF-8 or a near name that is there.
+    fn unread(&self, path: &str, error: &std::io::Error, from: Option<&Span>) -> Diagnostic {
+        let problem = |why: &str| Diagnostic::error(format!("cannot read `{path}`: {why}"), from.cloned());
+        match error.kind() {
+            std::io::ErrorKind::NotFound => {
+                let name = path.rsplit('/').next().unwrap_or(path);
+                let there = self.loader.files.list(&files::folder(path)).unwrap_or_default();
+                let near = crate::diagnostic::did_you_mean(name, there.iter().map(String::as_str));
+                super::fields::nearest(problem("there is no such file"), near)
+            }
+            std::io::ErrorKind::IsADirectory => {
+                problem("it is a folder").help("name the playbook in it, such as `site.yaml`")
+            }
+            std::io::ErrorKind::InvalidData => {
+                let bytes = self.loader.files.bytes(path).unwrap_or_default();
+                if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+                    return problem("it is UTF-16 text")
+                        .help(format!("save it as UTF-8: `iconv -f UTF-16 -t UTF-8 {path}`"));
+                }
+                let source = Source::new(path, String::from_utf8_lossy(&bytes).into_owned());
+                let at = source.text.find('\u{fffd}').unwrap_or_default();
+                let mut problem = problem("it is not UTF-8 text")
+                    .help(format!("save it as UTF-8: `iconv -f LATIN1 -t UTF-8 {path}`"));
+                problem.notes.extend(from.map(|from| format!("named at {from}")));
+                problem.span = Some(Span::new(&source, at, at + '\u{fffd}'.len_utf8()));
+                problem
+            }
+            _ => problem(&error.to_string()),
         }
     }
 
@@ -196,7 +230,8 @@ impl<'a> Reader<'a> {
             data => {
                 node.data = data;
                 let message = format!("this file should hold a list of {of}; it holds {}", node.kind());
-                let mut problem = Diagnostic::error(message, node.span).help("start each member with `- `");
+                let mut problem = Diagnostic::error(message, node.span)
+                    .help("start each member with `- `, and indent what belongs to it");
                 problem.notes.extend(from.map(|from| format!("named at {from}")));
                 self.tell(problem);
                 Vec::new()
@@ -212,12 +247,23 @@ impl<'a> Reader<'a> {
         read: impl FnOnce(&mut Self) -> T,
     ) -> T {
         if self.open.iter().any(|open| open == path) {
-            let chain = self.open.join(", then ");
-            self.tell(
-                Diagnostic::error(format!("`{path}` imports itself"), from.clone())
-                    .note(format!("open here: {chain}"))
-                    .help("use `include_tasks` with a `when:` that ends it, or a loop"),
-            );
+            // A file that is read twice is told once.
+            if !self.problems.iter().any(|problem| problem.span.as_ref() == Some(from)) {
+                let open = self.open.iter().map(String::as_str).skip_while(|open| *open != path);
+                let chain = open.chain([path]).collect::<Vec<_>>().join(" > ").replace(" (role)", "");
+                let (what, help) = match path.strip_suffix(" (role)") {
+                    Some(role) => {
+                        (format!("the role `{role}` depends on itself"), "take one of these dependencies out")
+                    }
+                    None => (
+                        format!("`{path}` imports itself"),
+                        "take one of these imports out; a loop over tasks is `include_tasks` with a `when:` that ends it",
+                    ),
+                };
+                self.tell(
+                    Diagnostic::error(what, from.clone()).note(format!("the way round: {chain}")).help(help),
+                );
+            }
             return T::default();
         }
         self.open.push(path.to_owned());

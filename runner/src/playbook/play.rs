@@ -18,6 +18,10 @@ impl Reader<'_> {
         let from = around.map(|(span, _)| span.clone());
         let settings = around.map(|(_, settings)| settings.clone()).unwrap_or_default();
         let outer = std::mem::replace(&mut self.playbook_folder, Arc::from(files::folder(path)));
+        let outermost = from.is_none() && self.open.is_empty();
+        if outermost {
+            self.open.push(path.to_owned());
+        }
         let nodes = self.listed(path, from.as_ref(), "plays");
         if nodes.is_empty() && self.problems.is_empty() && from.is_none() {
             let end = self.sources.last().map(|source| Span::new(source, 0, 0));
@@ -28,6 +32,9 @@ impl Reader<'_> {
             self.member(node, &settings, &mut plays);
         }
         self.playbook_folder = outer;
+        if outermost {
+            self.open.pop();
+        }
         plays
     }
 
@@ -151,6 +158,11 @@ impl Reader<'_> {
             playbook_folder: Arc::clone(&self.playbook_folder),
             role: None,
         });
+        if let (false, Some(rollout)) = (draft.serial.is_empty(), &draft.rollout) {
+            let message = "`serial:` and a rollout both say who goes together";
+            let problem = Diagnostic::error(message, rollout.span.clone());
+            self.tell(problem.help("write the numbers of `serial:` as `waves:`, cumulative"));
+        }
         self.roles.clear();
         self.handlers.clear();
         let pre_tasks = self.items(draft.pre_tasks, &settings, &place);

@@ -238,6 +238,13 @@ impl Reader<'_> {
     pub(super) fn variables_file(&mut self, path: &str, from: Option<&Span>) -> Option<Arc<Node>> {
         let source = self.source(path, from)?;
         if is_vault(&source.text) {
+            if let Err(why) = crate::vault::check(&source.text) {
+                let header = source.text.lines().next().map_or(0, str::len);
+                let problem = Diagnostic::error(why.to_string(), Span::new(&source, 0, header));
+                self.tell(
+                    problem.help("encrypt it again: `tunerun vault encrypt FILE`, or by ansible-vault"),
+                );
+            }
             return None;
         }
         let mut node =

@@ -6,6 +6,9 @@ use serde_json::Value as Json;
 
 use crate::diagnostic::did_you_mean;
 
+/// Arguments that fit their schema, made into a planner.
+pub type Parse = fn(Json) -> Result<Box<dyn modules::Planner>, serde_json::Error>;
+
 /// A module that can be named in a task.
 #[derive(Debug, Default)]
 pub struct Known {
@@ -19,6 +22,8 @@ pub struct Known {
     pub free_form: Option<&'static str>,
     /// Makes its JSON schema, by which literal values are checked before any host is contacted.
     pub schema: Option<fn() -> Json>,
+    /// Makes typed arguments of fitted ones: a type may refuse what its schema takes.
+    pub parse: Option<Parse>,
     made: OnceLock<Json>,
 }
 
@@ -50,7 +55,8 @@ impl Known {
 
     /// A module as the modules' own list has it.
     pub fn of(entry: &modules::Entry) -> Self {
-        Self::typed(entry.name, entry.schema).aliased(entry.aliases).free(entry.free_form)
+        let known = Self::typed(entry.name, entry.schema).aliased(entry.aliases).free(entry.free_form);
+        Self { parse: Some(entry.parse), ..known }
     }
 
     /// The schema of its arguments, made when it is first asked for; `null` where there is none.
@@ -277,6 +283,11 @@ impl Vocabulary {
             targets.find_map(|target| self.known.get(*target))
         })
     }
+}
+
+/// Ansible's names of modules that have another name here.
+pub fn renamed() -> impl Iterator<Item = &'static str> {
+    RENAMED.iter().map(|(name, _)| *name)
 }
 
 /// Whether a word that steers takes free-form text; modules say so themselves.

@@ -1,5 +1,8 @@
 //! What `tunerun doc` prints of modules: from their schemas, so that it cannot be out of date.
 use super::arguments::{Argument, arguments, paragraphs, summary};
+use crate::inventory::reserved::RESERVED;
+use crate::playbook::keywords::SHARED;
+use crate::playbook::meanings::{OWNERS, meaning, owners, taken};
 use modules::Entry;
 use std::fmt::Write as _;
 
@@ -43,6 +46,56 @@ fn argument(argument: &Argument, out: &mut String) {
     if !argument.words.is_empty() {
         out.push_str(&wrapped(&argument.words, 6));
     }
+}
+
+/// All keywords, by what takes them.
+pub fn keywords() -> String {
+    let mut out = String::new();
+    for (owner, lists) in OWNERS {
+        let own = if lists.len() > 1 { &lists[..1] } else { lists };
+        let _ = writeln!(out, "Keywords of {owner}:\n");
+        taken(own).iter().for_each(|keyword| entry(keyword.name, keyword.about, &mut out));
+        out.push('\n');
+    }
+    out.push_str("Keywords of all of these but `loop_control`, inherited from the outside in:\n\n");
+    taken(&[&SHARED]).iter().for_each(|keyword| entry(keyword.name, keyword.about, &mut out));
+    out
+}
+
+/// One keyword: what it is for, and what takes it.
+pub fn keyword(name: &str) -> Option<String> {
+    let keyword = meaning(name)?;
+    let choices = keyword.form.choices();
+    let mut out = format!("{name}\n\n{}", wrapped(keyword.about, 0));
+    if !choices.is_empty() {
+        let _ = writeln!(out, "\nOne of: {}", choices.join(", "));
+    }
+    let _ = writeln!(out, "\nTaken by {}.", owners(name).join(", "));
+    Some(out)
+}
+
+/// The words of a guard, from its own schema.
+pub fn guard() -> String {
+    let schema = crate::playbook::rollout::schema::<crate::playbook::rollout::Guard>();
+    let about = schema["description"].as_str().unwrap_or_default().replace('\n', " ");
+    let mut out = format!("{}\nIt stands on a play.\n\n  guard:\n", wrapped(&about, 0));
+    for (name, word) in schema["properties"].as_object().into_iter().flatten() {
+        entry(name, word["description"].as_str().unwrap_or_default(), &mut out);
+    }
+    out
+}
+
+/// Variables of the inventory that say how a host or cluster is reached.
+pub fn connection() -> String {
+    let mut out =
+        "Variables of hosts and groups that say how a host or its cluster is reached.\n\n".to_owned();
+    RESERVED.iter().for_each(|reserved| entry(reserved.name, reserved.about, &mut out));
+    out
+}
+
+fn entry(name: &str, about: &str, out: &mut String) {
+    let text = wrapped(&about.replace('\n', " "), 30);
+    let _ = write!(out, "  {name:27} {}", text.trim_start());
 }
 
 /// Words in lines of at most `WIDTH` columns.

@@ -164,7 +164,12 @@ impl Rolling<'_, '_> {
         };
         let experiment =
             gate.experiment("", title, names(true), names(false), rand::random()).map_err(|faults| {
-                faults.into_iter().map(|why| Diagnostic::error(why, node.span.clone())).collect::<Vec<_>>()
+                faults
+                    .into_iter()
+                    .map(|why| {
+                        Diagnostic::error(why, node.span.clone()).help("`tunerun doc gate` explains it")
+                    })
+                    .collect::<Vec<_>>()
             })?;
         Ok(Bed {
             experiment,

@@ -114,7 +114,10 @@ pub fn bundle(
         );
     }
     let experiment = gate.experiment("trials", "trials", hosts.clone(), Vec::new(), 0).map_err(|faults| {
-        faults.into_iter().map(|why| Diagnostic::error(why, node.span.clone())).collect::<Vec<_>>()
+        faults
+            .into_iter()
+            .map(|why| Diagnostic::error(why, node.span.clone()).help("`tunerun doc gate` explains it"))
+            .collect::<Vec<_>>()
     })?;
     let run = gate.run.ramp.0 + gate.run.measure.0;
     Ok(Bundle { hosts, changes, metrics: experiment.metrics, settle: gate.run.settle.0, run })

@@ -172,7 +172,7 @@ fn canaries<H: Copy + Eq + Hash>(
                 );
                 found.extend(mine.into_iter().filter(|host| !found.contains(host)).collect::<Vec<_>>());
             }
-            if found.is_empty() {
+            if found.is_empty() && faults.is_empty() {
                 faults.push("no canary is named".to_owned());
             }
             found
@@ -211,10 +211,18 @@ fn controls<H: Copy + Eq + Hash>(
 ) -> Vec<H> {
     let Some(wanted) = rollout.controls else { return Vec::new() };
     let all = u32::try_from(hosts.len()).unwrap_or(u32::MAX);
+    let asked = match wanted {
+        Hosts::Count(count) => count as usize,
+        Hosts::Share(_) => wanted.of(all) as usize,
+    };
     let wanted = wanted.of(all) as usize;
     let free: Vec<H> = hosts.iter().rev().copied().filter(|host| !canaries.contains(host)).collect();
     if wanted > free.len() {
-        faults.push(format!("{wanted} controls are wanted, and {} hosts are no canaries", free.len()));
+        let left = match free.len() {
+            1 => "1 host is no canary".to_owned(),
+            left => format!("{left} hosts are no canaries"),
+        };
+        faults.push(format!("{asked} controls are wanted, and {left}: ask for fewer, or for fewer canaries"));
         return Vec::new();
     }
     let variable = match (&rollout.canary, &rollout.by.0) {
@@ -364,7 +372,7 @@ mod tests {
         assert!(
             told(json!({"canary": {"hosts": ["h9"]}, "waves": [1]}), 2).contains("h9 is not of this play")
         );
-        assert!(told(json!({"controls": 3, "waves": [1]}), 3).contains("3 controls are wanted, and 2"));
+        assert!(told(json!({"controls": 3, "waves": [1]}), 3).contains("3 controls are wanted, and 2 hosts"));
         assert!(told(json!({"waves": []}), 3).contains("`waves` is empty"));
     }
 

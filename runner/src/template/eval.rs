@@ -188,11 +188,18 @@ impl<'v> Eval<'v> {
     /// The fault of reading what does not exist.
     pub fn undefined(&self, lack: &Lack) -> Fault {
         let leaf = lack.name.rsplit('.').next().unwrap_or(&lack.name);
-        let known: Vec<String> = match &lack.within {
+        let mut known: Vec<String> = match &lack.within {
             Within::Scope(scope) => self.in_scope(*scope, |vars| vars.names()),
             Within::Value(val) if val.is_mapping() => self.key_names(val),
             _ => Vec::new(),
         };
+        // Facts are read where they are named, so that those of a host do not stand among its variables.
+        let facts = modules::FACTS.iter().filter(|fact| !fact.is_refused()).map(|fact| fact.name);
+        match lack.name.split_once('.') {
+            None if leaf.starts_with("ansible_") => known.extend(facts.map(|name| format!("ansible_{name}"))),
+            Some(("ansible_facts", _)) => known.extend(facts.map(str::to_owned)),
+            _ => {}
+        }
         let near = did_you_mean(leaf, known.iter().map(String::as_str)).filter(|near| *near != leaf);
         let kind = match &lack.hint {
             _ if matches!(lack.within, Within::Blank) => {

@@ -50,11 +50,24 @@ fn broken(error: &minijinja::Error, masked: &str) -> Compiled {
         ErrorKind::SyntaxError => error.detail().unwrap_or("it is malformed").to_owned(),
         _ => error.detail().unwrap_or("it is malformed").to_owned(),
     };
-    let hint = if why.contains("unexpected `=`") {
+    let at = |text: &str| masked.get(range.clone()).is_some_and(|found| found.starts_with(text));
+    let hint = if why.contains("unexpected `=`") || (at("=") && !at("==")) {
         Some("compare with `==`".to_owned())
+    } else if why.contains("end of variable block") {
+        Some("close it with `}}`; inside, quote texts and close brackets".to_owned())
+    } else if why.contains("expected end of block") {
+        let name = masked
+            .split("{%")
+            .nth(1)
+            .and_then(|block| block.trim_start_matches('-').split_whitespace().next());
+        name.map(|name| format!("close it with `{{% end{name} %}}`"))
+    } else if why.contains("unexpected end of input") {
+        Some("something is missing at its end: a bracket, a quote or a value".to_owned())
+    } else if why.contains("after expression") {
+        Some("join parts by an operator (`and`, `==`, `in`, `~`); a text needs quotes of its own inside the YAML's".to_owned())
     } else if masked.contains("&&") || masked.contains("||") {
         Some("write `and` and `or`".to_owned())
-    } else if masked.contains("{{") && why.contains('{') {
+    } else if masked.contains("{{") && why.contains(['{', '}']) {
         Some("templates do not nest: name the variable without `{{ }}`".to_owned())
     } else {
         None

@@ -92,6 +92,14 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
+/// Whether the envelope of a vault text is whole, as far as no password is needed to tell.
+///
+/// # Errors
+/// The header is not known, or the body was cut or changed.
+pub fn check(text: &str) -> Result<(), Refusal> {
+    envelope::read(text).map(drop)
+}
+
 /// Whether the text, or the bytes of a file, are a vault; blanks before it do not count.
 pub fn is_vault(text: &str) -> bool {
     text.trim_start().starts_with("$ANSIBLE_VAULT;")

@@ -17,6 +17,9 @@ pub fn syntax(source: &Arc<Source>, error: &ScanError) -> Diagnostic {
     let start = back_to_text(source, at);
     let line = line_at(source, start);
     let mut problem = Diagnostic::error(message(error.kind()), Span::new(source, start, start));
+    if let Some(culprit) = elsewhere(source, start, error.kind()) {
+        return culprit;
+    }
     if let Some((range, help)) = likely(line.text(), error.kind()) {
         problem.span = Some(Span::new(source, line.start + range.start, line.start + range.end));
         problem = problem.help(help);
@@ -42,8 +45,92 @@ fn line_at(source: &Arc<Source>, at: usize) -> Span {
     Span::new(source, start, end)
 }
 
+/// A culprit that stands before the place where the parser gave up.
+fn elsewhere(source: &Arc<Source>, at: usize, kind: &ErrorKind) -> Option<Diagnostic> {
+    let first = source.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    if matches!(kind, ErrorKind::ExpectedDocumentStart)
+        && first.starts_with('[')
+        && first.trim_end().ends_with(']')
+    {
+        let start = source.text.find('[').unwrap_or_default();
+        let span = Span::new(source, start, start + first.trim_end().len());
+        return Some(Diagnostic::error("this is INI where YAML is read", span).help(
+            "an inventory in the INI form has a name that ends in .ini, or in nothing: rename the file",
+        ));
+    }
+    match kind {
+        ErrorKind::ExpectedFlowMappingSeparator
+        | ErrorKind::ExpectedFlowSequenceSeparator
+        | ErrorKind::BlockEntryInFlowCollection
+        | ErrorKind::InvalidColonPlacement
+        | ErrorKind::InvalidFlowScalarIndent => unclosed(source, at),
+        ErrorKind::MappingValueNotAllowed | ErrorKind::SimpleKeyExpected => {
+            let line = line_at(source, at);
+            let above = line_at(source, line.start.saturating_sub(1));
+            glued(&line).or_else(|| glued(&above))
+        }
+        _ => None,
+    }
+}
+
+/// The bracket that is open where a list or mapping in one line goes wrong.
+fn unclosed(source: &Arc<Source>, at: usize) -> Option<Diagnostic> {
+    let mut open = Vec::new();
+    let mut quote = None;
+    let line = line_at(source, at).start;
+    // Brackets are looked for from the line on that began it: at most so far back.
+    let from = source.text[..line].char_indices().rev().filter(|(_, sign)| *sign == '\n').nth(40);
+    let from = from.map_or(0, |(found, _)| found + 1);
+    for (offset, sign) in source.text[from..at].char_indices() {
+        match (sign, quote) {
+            ('"' | '\'', None) => quote = Some(sign),
+            (sign, Some(inside)) if sign == inside => quote = None,
+            ('{' | '[', None) => open.push((from + offset, sign)),
+            ('}' | ']', None) => drop(open.pop()),
+            _ => {}
+        }
+    }
+    let (start, sign) = open.pop()?;
+    let span = Span::new(source, start, start + 1);
+    if start < line {
+        let problem = Diagnostic::error(format!("a `{sign}` is never closed"), span);
+        return Some(problem.help(help(&ErrorKind::UnclosedFlowCollection { open: sign })?));
+    }
+    let problem = Diagnostic::error(
+        format!("inside this `{sign}` stands neither a `,` nor its end"),
+        Span::new(source, at, at),
+    );
+    Some(problem.help("put keys and values that hold brackets, commas or quotes in quotes of their own"))
+}
+
+/// `key:value`, where a blank is missing.
+fn glued(line: &Span) -> Option<Diagnostic> {
+    let text = line.text();
+    let key = text.trim_start().trim_start_matches("- ");
+    let start = text.len() - key.len();
+    let (name, value) = key.split_once(':')?;
+    let is_name = !name.is_empty() && name.chars().all(|sign| sign.is_alphanumeric() || "_.".contains(sign));
+    let is_glued = value.starts_with(|sign: char| sign.is_alphanumeric() || "\"'".contains(sign));
+    if !is_name || !is_glued {
+        return None;
+    }
+    let span = Span::new(&line.source, line.start + start, line.start + start + name.len() + 1);
+    let problem = Diagnostic::error("a key without a blank behind its `:`", span);
+    Some(problem.help(format!("write `{name}: {}`", value.trim())))
+}
+
+/// Blanks that look like one and are none to YAML.
+fn odd_blank(sign: char) -> bool {
+    matches!(sign, '\u{a0}' | '\u{2000}'..='\u{200b}' | '\u{202f}' | '\u{205f}' | '\u{3000}')
+}
+
 /// What most likely happened on the line, with the place of the culprit.
 fn likely(line: &str, kind: &ErrorKind) -> Option<(Range<usize>, String)> {
+    if let Some((at, sign)) = line.char_indices().find(|(_, sign)| odd_blank(*sign)) {
+        let help =
+            format!("this blank is a no-break or special one (U+{:04X}): write a plain one", sign as u32);
+        return Some((at..at + sign.len_utf8(), help));
+    }
     let indent = line.len() - line.trim_start().len();
     if line[..indent].contains('\t') {
         return Some((0..indent, "indent with spaces: YAML takes no tabs there".to_owned()));
@@ -92,10 +179,10 @@ fn value_start(line: &str) -> Option<usize> {
 
 fn message(kind: &ErrorKind) -> String {
     use ErrorKind::{
-        ExpectedBlockMappingKey, ExpectedBlockSequenceEntry, InvalidIndentation,
+        ExpectedBlockMappingKey, ExpectedBlockSequenceEntry, ExpectedDocumentStart, InvalidIndentation,
         InvalidTrailingDoubleQuotedScalar, InvalidTrailingSingleQuotedScalar, MappingValueNotAllowed,
         RecursionLimitExceeded, SimpleKeyExpected, TabInBlockIndentation, TabInIndentation, TabNotAllowed,
-        UnclosedFlowCollection, UnclosedQuotedScalar,
+        UnclosedFlowCollection, UnclosedQuotedScalar, UnexpectedCharacter,
     };
     match kind {
         InvalidTrailingDoubleQuotedScalar | InvalidTrailingSingleQuotedScalar => {
@@ -114,6 +201,10 @@ fn message(kind: &ErrorKind) -> String {
         ExpectedBlockSequenceEntry => "this line is not a `- member` of the list above".to_owned(),
         InvalidIndentation => "this indentation fits no line above".to_owned(),
         RecursionLimitExceeded => "too many lists and mappings inside each other".to_owned(),
+        UnexpectedCharacter { character } if character.is_control() => {
+            format!("a control character (U+{:04X}) that no YAML file may hold", *character as u32)
+        }
+        ExpectedDocumentStart => "text that belongs to nothing above it".to_owned(),
         other => format!("not valid YAML: {other}"),
     }
 }
@@ -135,6 +226,9 @@ fn help(kind: &ErrorKind) -> Option<&'static str> {
         RecursionLimitExceeded => "flatten the data",
         UnknownQuotedScalarEscape => {
             "write the backslash twice, or use single quotes, which take it as it is"
+        }
+        ErrorKind::UnexpectedCharacter { character } if character.is_control() => {
+            "take it out, or write it as `\"\\x00\"` with its own number, in double quotes"
         }
         _ => return None,
     })

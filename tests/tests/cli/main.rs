@@ -3,7 +3,11 @@
 //! A case begins with words about it, goes on with files (`--- PATH` and their text), then commands: `$ COMMAND` for
 //! sh, what it prints, `? STATUS`. `/DIR` stands for the case's own folder. UPDATE=1 writes the printed texts anew: read
 //! every changed one, for it must be kind, true and of use. ONLY=NAME runs one case.
+mod broken;
+mod lsp;
+mod man;
 mod redact;
+mod schemas;
 mod script;
 
 use script::Script;

@@ -1,4 +1,5 @@
 //! Amounts as people write them: shares in percent, times with a unit, numbers of hosts.
+use crate::bench::Size;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize, de};
 use std::borrow::Cow;
@@ -80,10 +81,15 @@ impl<T> de::Visitor<'_> for Amount<T> {
     }
 }
 
+impl Share {
+    /// What is wanted, in words.
+    const WANTED: &'static str = "a share such as 5% or 0.05";
+}
+
 impl<'de> Deserialize<'de> for Share {
     fn deserialize<D: de::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Amount {
-            wanted: "a share such as 5% or 0.05",
+            wanted: Self::WANTED,
             number: |number| (0.0..=1.0).contains(&number).then_some(Self(number)),
             // Without a sign it is a share of one: 5 is not 5 %.
             text: |text| {
@@ -94,10 +100,15 @@ impl<'de> Deserialize<'de> for Share {
     }
 }
 
+impl Time {
+    /// What is wanted, in words.
+    const WANTED: &'static str = "a time such as 5s, 20min or 1h 30m";
+}
+
 impl<'de> Deserialize<'de> for Time {
     fn deserialize<D: de::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Amount {
-            wanted: "a time such as 5s, 20min or 1h 30m",
+            wanted: Self::WANTED,
             number: |number| Duration::try_from_secs_f64(number).ok().map(Self),
             text: |text| {
                 let plain =
@@ -108,10 +119,15 @@ impl<'de> Deserialize<'de> for Time {
     }
 }
 
+impl Hosts {
+    /// What is wanted, in words.
+    const WANTED: &'static str = "a number of hosts from 1 on, or a share such as 25%";
+}
+
 impl<'de> Deserialize<'de> for Hosts {
     fn deserialize<D: de::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Amount {
-            wanted: "a number of hosts from 1 on, or a share such as 25%",
+            wanted: Self::WANTED,
             number: |number| {
                 let whole = number.fract() == 0.0 && (1.0..=1e6).contains(&number);
                 whole.then_some(Self::Count(number as u32))
@@ -124,25 +140,42 @@ impl<'de> Deserialize<'de> for Hosts {
     }
 }
 
-/// What a schema says of an amount.
+/// What a schema says of an amount: `least` and `most` are of numbers, the pattern is of text.
 macro_rules! schema {
-    ($($type:ty, $name:literal, $text:literal);+ $(;)?) => {$(
-        impl JsonSchema for $type {
+    ($($type:ty, $name:literal, $text:literal, $least:literal, $most:literal, $pattern:literal);+ $(;)?) => {
+        $(impl JsonSchema for $type {
             fn schema_name() -> Cow<'static, str> {
                 $name.into()
             }
 
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({ "type": ["number", "string"], "description": $text })
+                json_schema!({
+                    "type": ["number", "string"],
+                    "description": $text,
+                    "minimum": $least,
+                    "maximum": $most,
+                    "pattern": $pattern,
+                })
+            }
+        })+
+
+        /// Whether a value is the amount of this name in the schemas, or what is wanted; none for other names.
+        pub(super) fn fits(name: &str, value: &serde_json::Value) -> Option<Result<(), &'static str>> {
+            match name {
+                "Size" => Some(Size::deserialize(value).map(drop).map_err(|_| Size::WANTED)),
+                $($name => Some(<$type>::deserialize(value).map(drop).map_err(|_| <$type>::WANTED)),)+
+                _ => None,
             }
         }
-    )+};
+    };
 }
 
 schema! {
-    Share, "Share", "A share: 5%, or 0.05";
-    Time, "Time", "A time: 5s, 20min, 1h 30m, or a number of seconds";
-    Hosts, "Hosts", "So many hosts: 2, or a share of all: 25%";
+    Share, "Share", "A share: 5%, or 0.05", 0, 1, r"^\s*([0-9]+\.?[0-9]*\s*%|0?\.[0-9]+|[01](\.0*)?)\s*$";
+    Time, "Time", "A time: 5s, 20min, 1h 30m, or a number of seconds", 0, 1e12,
+        r"^\s*[0-9]+(\.[0-9]+)?(\s*[a-zA-Zµ]+(\s*[0-9]+\s*[a-zA-Zµ]+)*)?\s*$";
+    Hosts, "Hosts", "So many hosts: 2, or a share of all: 25%", 1, 1_000_000,
+        r"^\s*([1-9][0-9]*|[0-9]+\.?[0-9]*\s*%)\s*$";
 }
 
 #[cfg(test)]

@@ -173,7 +173,7 @@ impl Default for Preflight {
 }
 
 /// One benchmark: its name, where it runs, what it loads, and the tool's own arguments.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "BTreeMap<String, Json>")]
 pub struct Bench {
     /// Its name in the paths of figures.

@@ -14,6 +14,7 @@ pub struct Guard {
     /// Ask whether the daemons may stop, for all that are down or about to be. Default yes.
     pub ok_to_stop: bool,
     /// Keep the cluster from marking OSDs out.
+    #[serde(deserialize_with = "noout")]
     pub noout: Noout,
     /// All daemons of the host are up again afterwards, not just its shell. Default yes.
     pub daemons_up: bool,
@@ -33,6 +34,21 @@ impl Default for Guard {
             timeout: Time(std::time::Duration::from_secs(1800)),
             command: None,
         }
+    }
+}
+
+/// YAML 1.1 reads the word `off` as `false`.
+fn noout<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Noout, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Word(Noout),
+        Flag(bool),
+    }
+    match Written::deserialize(deserializer)? {
+        Written::Word(word) => Ok(word),
+        Written::Flag(false) => Ok(Noout::Off),
+        Written::Flag(true) => Err(serde::de::Error::custom("`noout` is lease or off")),
     }
 }
 

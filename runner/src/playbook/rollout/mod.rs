@@ -1,6 +1,8 @@
 //! The grammar of rollouts: `rollout:`, `guard:` and `gate:` as people write them, once templates are evaluated.
 mod amounts;
+mod bench_schema;
 mod gate;
+mod grammar;
 mod guard;
 mod waves;
 
@@ -28,13 +30,20 @@ pub fn read<T: DeserializeOwned>(value: &Json) -> Result<T, String> {
 }
 
 /// A written part as it stands in a playbook, checked as far as no template hides it.
-pub(super) fn written<T: DeserializeOwned>(key: &Node, value: Node, problems: &mut Problems) -> Arc<Node> {
+pub(super) fn written<T: DeserializeOwned + JsonSchema>(
+    key: &Node,
+    value: Node,
+    problems: &mut Problems,
+) -> Arc<Node> {
+    let before = problems.len();
+    grammar::check(&schema::<T>(), key, &value, problems);
     let json = value.to_json();
-    if !is_template(&json.to_string())
+    if problems.len() == before
+        && !is_template(&json.to_string())
         && let Err(why) = read::<T>(&json)
     {
         let words = format!("`{}` is not understood: {why}", key.key_text());
-        problems.push(Diagnostic::error(words, value.span.clone()));
+        problems.push(Diagnostic::error(words, value.span.clone()).help(grammar::explained(key)));
     }
     Arc::new(value)
 }

@@ -102,6 +102,10 @@ fn rollouts_and_guards_are_said_shortly() {
     assert_eq!((rollout.on_regress, rollout.on_error), (OnRegress::Run, OnError::Hold));
     let guard: Guard = read(&json!({"allow": ["POOL_NO_REDUNDANCY"], "timeout": "10min"})).unwrap();
     assert!(guard.ok_to_stop && guard.noout == Noout::Lease);
+    for off in [json!("off"), json!(false)] {
+        assert_eq!(read::<Guard>(&json!({"noout": off})).unwrap().noout, Noout::Off);
+    }
+    assert!(read::<Guard>(&json!({"noout": true})).unwrap_err().contains("lease or off"));
     assert!(read::<Rollout>(&json!({"waves": [1], "wavs": 2})).unwrap_err().contains("wavs"));
     assert!(schema::<Rollout>().get("properties").is_some());
 }
