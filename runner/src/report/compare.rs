@@ -1,5 +1,6 @@
 //! Two runs side by side: what was asked, which hosts, what differs of what they changed, and what their gates found.
 use super::history::{Gate, History, Host, Setting};
+use super::plan::replaced;
 use crate::gate::summary::shown;
 use crate::gate::verdict::{Interval, Judged};
 use serde::Serialize;
@@ -114,9 +115,10 @@ fn side(history: &History) -> Side {
     Side { run: history.run.clone(), command: began.command, by: began.by, at, standing }
 }
 
-/// The settings of hosts in both runs that differ, and how many do not.
+/// The settings of hosts in both runs that differ, and how many do not. A host's own name in its files does not make it
+/// another difference: of several hosts it is told as `<host>`.
 fn settings(a: &History, b: &History) -> (Vec<Differs>, usize) {
-    let mut differing: Vec<Differs> = Vec::new();
+    let mut own: Vec<Differs> = Vec::new();
     let mut alike = 0;
     let both =
         a.hosts.iter().filter_map(|one| Some((one, b.hosts.iter().find(|other| other.name == one.name)?)));
@@ -129,23 +131,44 @@ fn settings(a: &History, b: &History) -> (Vec<Differs>, usize) {
         }
         for claim in claims {
             let (in_a, in_b) = (last(one, claim), last(other, claim));
-            if let (Some(one), Some(other)) = (in_a, in_b)
-                && (one.same, one.fate) == (other.same, other.fate)
-            {
-                alike += 1;
-                continue;
-            }
-            let (a, b) = (in_a.map(left), in_b.map(left));
-            match differing.iter_mut().find(|known| known.claim == claim && known.a == a && known.b == b) {
-                Some(known) => known.hosts.push(one.name.clone()),
-                None => {
-                    let hosts = vec![one.name.clone()];
-                    differing.push(Differs { hosts, claim: claim.to_owned(), a, b });
-                }
+            match (in_a, in_b) {
+                (Some(one), Some(other)) if (one.same, one.fate) == (other.same, other.fate) => alike += 1,
+                _ => own.push(Differs {
+                    hosts: vec![one.name.clone()],
+                    claim: claim.to_owned(),
+                    a: in_a.map(left),
+                    b: in_b.map(left),
+                }),
             }
         }
     }
-    (differing, alike)
+    (folded(own), alike)
+}
+
+/// Equal differences of several hosts once.
+fn folded(own: Vec<Differs>) -> Vec<Differs> {
+    let mut folded: Vec<(Differs, Differs)> = Vec::new();
+    for differs in own {
+        let name = differs.hosts.first().cloned().unwrap_or_default();
+        let left = |left: &Option<Left>| {
+            left.as_ref().map(|left| Left { after: replaced(&left.after, &name), fate: left.fate })
+        };
+        let said = Differs {
+            hosts: Vec::new(),
+            claim: replaced(&differs.claim, &name),
+            a: left(&differs.a),
+            b: left(&differs.b),
+        };
+        match folded.iter_mut().find(|(known, _)| *known == said) {
+            Some((said, known)) => {
+                let mut hosts = std::mem::take(&mut known.hosts);
+                hosts.push(name);
+                *known = Differs { hosts, ..said.clone() };
+            }
+            None => folded.push((said, differs)),
+        }
+    }
+    folded.into_iter().map(|(_, differs)| differs).collect()
 }
 
 /// The last task of a host that was about a claim.

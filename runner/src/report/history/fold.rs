@@ -9,6 +9,11 @@ use modules::fold::Folded;
 use modules::vocabulary::{Act, Activation, Back, HostPath};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// How the names of looks after the last wave end: they are no gates of their own.
+const SPOT_CHECK: &str = "-spot-check";
+/// What stands for a reason that the terminal told before: a report tells it where it belongs.
+const TOLD_ABOVE: &str = "see the events above";
+
 const SECRET: &str = "a secret is in it";
 const PRIVATE: &str = "others may not read this";
 const NOT_TOLD: &str = "this journal does not tell which tasks hold a secret";
@@ -116,6 +121,8 @@ pub fn fold(run: &str, journaled: &Journaled, gates: Vec<GateRecord>) -> History
 
 /// Puts the stored runs of gates to their answers.
 fn join(gates: &mut Vec<Gate>, records: Vec<GateRecord>) {
+    let (checks, records): (Vec<_>, Vec<_>) =
+        records.into_iter().partition(|record| record.experiment.id.ends_with(SPOT_CHECK));
     for record in records {
         let id = record.experiment.id.clone();
         let verdict = record.verdict.as_ref();
@@ -131,6 +138,12 @@ fn join(gates: &mut Vec<Gate>, records: Vec<GateRecord>) {
             gate.why = why.unwrap_or_default();
         }
         gate.record = Some(record);
+    }
+    for check in checks {
+        let of = check.experiment.id.trim_end_matches(SPOT_CHECK);
+        if let Some(gate) = gates.iter_mut().rev().find(|gate| gate.id == of) {
+            gate.spot_check = Some(check);
+        }
     }
 }
 
@@ -208,7 +221,8 @@ impl<'a> Fold<'a> {
                 part.host.activated.push((at, activation_words(activation)));
             }
             Record::HostEnded { host, end, why, tally } => {
-                let why = why.as_ref().map(|why| self.hiding.veil.text(why));
+                let why = why.as_ref().filter(|why| *why != TOLD_ABOVE);
+                let why = why.map(|why| self.hiding.veil.text(why));
                 let round_trips = tally.as_ref().map(|tally| tally.round_trips);
                 self.part(host).host.end = Some(End { at, how: *end, why, round_trips });
             }

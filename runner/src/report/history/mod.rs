@@ -199,6 +199,8 @@ pub struct Gate {
     pub kept: Option<bool>,
     /// Its runs, where they are stored.
     pub record: Option<GateRecord>,
+    /// The look after the last wave, on one of its hosts: the record of the gate with the runs of that look behind its own.
+    pub spot_check: Option<GateRecord>,
 }
 
 impl Gate {
@@ -206,6 +208,20 @@ impl Gate {
     pub fn change(&self) -> &str {
         let change = self.record.as_ref().map_or("", |record| record.experiment.change.as_str());
         if change.is_empty() { &self.id } else { change }
+    }
+
+    /// What is judged, with the wave where it is a later one.
+    pub fn title(&self) -> String {
+        match self.record.as_ref().map_or(0, |record| record.experiment.wave) {
+            0 => self.change().to_owned(),
+            wave => format!("{}, wave {}", self.change(), wave + 1),
+        }
+    }
+
+    /// The runs of the look after the last wave.
+    pub fn spot_runs(&self) -> &[crate::gate::Run] {
+        let own = self.record.as_ref().map_or(0, |record| record.runs.len());
+        self.spot_check.as_ref().and_then(|check| check.runs.get(own..)).unwrap_or_default()
     }
 
     /// The answer as it is printed.

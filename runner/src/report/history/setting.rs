@@ -133,6 +133,7 @@ impl Difference {
                     let text = match lines[..] {
                         [] => String::new(),
                         [one] => format!("`{one}`"),
+                        [first, _] => format!("`{first}` and 1 line more"),
                         [first, ..] => format!("`{first}` and {} lines more", lines.len() - 1),
                     };
                     let parts: Vec<String> = [text, meta.cloned().unwrap_or_default()]
@@ -362,7 +363,7 @@ mod tests {
         assert_eq!(lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>(), ["a = 1", "b = 2"]);
         assert!(lines.iter().all(|line| line.mark == Mark::Added));
         assert_eq!(meta.as_ref().unwrap().1, "mode 0644");
-        assert_eq!(made.difference.words().1, "`a = 1` and 1 lines more, mode 0644");
+        assert_eq!(made.difference.words().1, "`a = 1` and 1 line more, mode 0644");
     }
 
     #[test]

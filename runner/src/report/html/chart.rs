@@ -4,14 +4,23 @@ use super::scale::Scale;
 
 /// A drawing that screen readers read as one picture with a name and a text.
 pub fn drawing(id: &str, height: u32, title: &str, text: &str) -> Element {
+    drawing_of("chart", id, height, title, text)
+}
+
+fn drawing_of(class: &str, id: &str, height: u32, title: &str, text: &str) -> Element {
     el("svg")
         .at("role", "img")
         .at("aria-labelledby", format!("{id}-t {id}-d"))
         .at("width", "100%")
         .at("height", height.to_string())
-        .class("chart")
+        .class(class)
         .with(el("title").at("id", format!("{id}-t")).text(title))
         .with(el("desc").at("id", format!("{id}-d")).text(text))
+}
+
+/// The same with room at its left, where words stand at places below 0.
+pub fn gutter(id: &str, height: u32, title: &str, text: &str) -> Element {
+    drawing_of("chart gutter", id, height, title, text)
 }
 
 /// A drawing with its heading, its key and the table of the same numbers.
@@ -46,6 +55,8 @@ pub enum Sign {
     Without,
     /// With the change: a dot.
     With,
+    /// An estimate: a larger dot.
+    Estimate,
     /// A host that kept as it was: a small grey square.
     Control,
     /// A line where nothing changes.
@@ -72,6 +83,7 @@ impl Sign {
         match self {
             Self::Without => circle("a"),
             Self::With => circle("b"),
+            Self::Estimate => circle("estimate"),
             Self::Control => circle("c"),
             Self::Zero => line((x, y - 6.0), (x, y + 6.0), "zero"),
             Self::Margin => line((x, y - 6.0), (x, y + 6.0), "margin"),

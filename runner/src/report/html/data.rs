@@ -28,7 +28,7 @@ pub fn section(history: &History) -> Option<Section> {
         let name = format!("{}-settings.json", history.run);
         files.push(file(&name, &Json::from(hosts), "what was changed on each host"));
     }
-    for record in history.gates.iter().filter_map(|gate| gate.record.as_ref()) {
+    for record in history.gates.iter().flat_map(|gate| [&gate.record, &gate.spot_check]).flatten() {
         let name = format!("{}-{}.json", history.run, record.experiment.id);
         let words = format!("gate {}, {}", record.experiment.change, counted(record.runs.len(), "run"));
         files.push(file(&name, &stored(record, history), &words));

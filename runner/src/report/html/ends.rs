@@ -44,9 +44,8 @@ pub fn section(history: &History) -> Option<Section> {
 fn cells(host: &Host) -> [String; 6] {
     let end = match &host.end {
         Some(end) => match &end.why {
-            // What the events said is in this page as well.
-            Some(why) if why != "see the events above" => format!("{}: {why}", end_words(end.how)),
-            _ => end_words(end.how).to_owned(),
+            Some(why) => format!("{}: {why}", end_words(end.how)),
+            None => end_words(end.how).to_owned(),
         },
         None => "no end is recorded".to_owned(),
     };

@@ -2,7 +2,8 @@
 use super::chart::{folded, table};
 use super::element::{Element, el};
 use super::{Section, counted, names, plots};
-use crate::gate::{Outcome, Record, Toggle};
+use crate::gate::summary::shown;
+use crate::gate::{Arm, Figure, Outcome, Record, RunEnd, Toggle};
 use crate::report::history::{Gate, History, lasted, points};
 
 /// All gates.
@@ -28,7 +29,7 @@ fn one(at: usize, gate: &Gate, history: &History) -> Element {
         .with(el("strong").class(&format!("tag {}", tone(gate.outcome))).text(gate.word()))
         .text(format!(" {}", sentence(gate, history)));
     let mut out =
-        el("article").class("gate").with(el("h3").text(gate.change())).with(verdict).with(below(gate));
+        el("article").class("gate").with(el("h3").text(gate.title())).with(verdict).with(below(gate));
     let Some(record) = &gate.record else {
         return out.with(el("p").text("Its runs are not stored beside the journal."));
     };
@@ -44,6 +45,7 @@ fn one(at: usize, gate: &Gate, history: &History) -> Element {
             out = out.with(both);
         }
     }
+    out = out.all(spot_check(gate, history));
     out.with(folded("How it was designed and what was noticed", design(record, history)))
 }
 
@@ -80,6 +82,34 @@ fn below(gate: &Gate) -> Element {
         gate.kept.map(|kept| if kept { "the change stays" } else { "the change does not stay" }.to_owned()),
     );
     el("p").class("quiet").text(parts.join(" · "))
+}
+
+/// The runs of the look after the last wave.
+fn spot_check(gate: &Gate, history: &History) -> Option<Element> {
+    let metric = gate.record.as_ref()?.experiment.metrics.first()?;
+    let rows: Vec<Vec<String>> = gate
+        .spot_runs()
+        .iter()
+        .enumerate()
+        .map(|(at, run)| {
+            let side = if run.arm == Arm::A { "without" } else { "with" };
+            let figure = match &run.end {
+                RunEnd::Measured { figures } => match figures.get(&metric.from) {
+                    Some(Figure::Number(figure)) => shown(&metric.from, *figure),
+                    _ => "no figure".to_owned(),
+                },
+                RunEnd::Failed(fault) => history.veil.text(&fault.text()),
+            };
+            vec![(at + 1).to_string(), run.host.clone(), side.to_owned(), figure]
+        })
+        .collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let answer = history.decided.iter().rev().find(|decided| decided.what.starts_with("spot check:"));
+    let title = answer.map_or("spot check", |decided| &decided.what);
+    let name = format!("{} at the end, with the change taken off and put on", metric.name);
+    Some(folded(title, table(&name, &["run", "host", "change", &metric.name], rows)))
 }
 
 fn design(record: &Record, history: &History) -> Element {
@@ -140,8 +170,8 @@ fn grouped(order: &str) -> String {
 
 fn faults(record: &Record, history: &History) -> Vec<Vec<String>> {
     let failed = record.runs.iter().filter_map(|run| match &run.end {
-        crate::gate::RunEnd::Failed(fault) => Some((run, fault.text())),
-        crate::gate::RunEnd::Measured { .. } => None,
+        RunEnd::Failed(fault) => Some((run, fault.text())),
+        RunEnd::Measured { .. } => None,
     });
     failed
         .map(|(run, why)| vec![run.host.clone(), (run.slot + 1).to_string(), history.veil.text(&why)])

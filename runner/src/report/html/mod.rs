@@ -93,7 +93,9 @@ fn fingerprint(text: &str) -> String {
 /// A change as people read it: `+12.3 %`.
 fn change(share: f64) -> String {
     // What would be rounded to minus zero is none.
-    let share = if share.abs() < 0.0005 { 0.0 } else { share };
+    if share.abs() < 0.0005 {
+        return "0 %".to_owned();
+    }
     format!("{:+.1} %", share * 100.0).replace('-', "\u{2212}")
 }
 

@@ -1,6 +1,6 @@
 //! Drawings of a gate: pairs of runs, changes with their intervals and margins, the figures before and after.
 use super::change;
-use super::chart::{Sign, axis, drawing, figure, fitting, key, line, px, table, words};
+use super::chart::{Sign, axis, drawing, figure, fitting, gutter, key, line, px, table, words};
 use super::element::{Element, el};
 use super::scale::{Scale, percent};
 use crate::gate::Arm;
@@ -24,10 +24,9 @@ pub fn pairs(id: &str, points: &Points) -> Element {
     let mut outer =
         drawing(id, (TOP + HEIGHT + 30.0) as u32, &format!("{}: pairs of runs", points.metric.name), &text);
     for tick in scale.ticks(4) {
-        outer = outer.with(line(("88", down(tick)), ("100%", down(tick)), "grid"));
-        outer = outer.with(words("80", down(tick) + 4.0, "end", "tick", &shown(from, tick)));
+        outer = outer.with(line(("0", down(tick)), ("100%", down(tick)), "grid"));
+        outer = outer.with(words("-8", down(tick) + 4.0, "end", "tick", &shown(from, tick)));
     }
-    let mut inner = el("svg").class("inner").at("x", "88").at("width", "80%").at("height", "100%");
     let every = count.div_ceil(12).max(1);
     for (at, pair) in points.pairs.iter().enumerate() {
         let middle = (at as f64 + 0.5) / count as f64;
@@ -39,12 +38,12 @@ pub fn pairs(id: &str, points: &Points) -> Element {
         };
         let (x, y) = (percent(x), percent(y));
         let join = if pair.control { "join control" } else { "join" };
-        inner = inner.with(line((&x, down(pair.without)), (&y, down(pair.with)), join));
+        outer = outer.with(line((&x, down(pair.without)), (&y, down(pair.with)), join));
         let signs = if pair.control { (Sign::Control, Sign::Control) } else { (Sign::Without, Sign::With) };
-        inner = inner.with(signs.0.at(&x, down(pair.without))).with(signs.1.at(&y, down(pair.with)));
+        outer = outer.with(signs.0.at(&x, down(pair.without))).with(signs.1.at(&y, down(pair.with)));
         if at % every == 0 {
             let number = (at + 1).to_string();
-            inner = inner.with(words(&percent(middle), TOP + HEIGHT + 22.0, "middle", "tick", &number));
+            outer = outer.with(words(&percent(middle), TOP + HEIGHT + 22.0, "middle", "tick", &number));
         }
     }
     let mut signs = vec![key(Sign::Without, "without the change"), key(Sign::With, "with it")];
@@ -52,13 +51,7 @@ pub fn pairs(id: &str, points: &Points) -> Element {
         signs.push(key(Sign::Control, "a host that kept as it was"));
     }
     let title = format!("{}, pair by pair", points.metric.name);
-    figure(
-        &title,
-        "Within a pair, what was measured first stands first.",
-        signs,
-        outer.with(inner),
-        pair_table(points),
-    )
+    figure(&title, "Within a pair, what was measured first stands first.", signs, outer, pair_table(points))
 }
 
 fn better(points: &Points, pair: &Paired) -> bool {
@@ -120,7 +113,7 @@ pub fn forest(id: &str, judged: &[Judged]) -> Option<Element> {
         out = out.with(dot.class(&format!("estimate {}", finding_class(judged.finding))));
     }
     let signs = vec![
-        key(Sign::With, "the change, with the interval that holds over all looks"),
+        key(Sign::Estimate, "the change, with the interval that holds over all looks"),
         key(Sign::Margin, "margin: the largest loss that is accepted"),
         key(Sign::Zero, "no change"),
     ];

@@ -1,5 +1,5 @@
 //! The rollout over time: a row for each host with its batches, ways back, activations, and the gates behind them.
-use super::chart::{Sign, drawing, figure, fitting, key, line, px, table, words};
+use super::chart::{Sign, figure, fitting, gutter, key, line, px, table, words};
 use super::element::{Element, el};
 use super::scale::percent;
 use super::{Section, names};
@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 const EACH: usize = 60;
 const ROW: f64 = 26.0;
 const TOP: f64 = 8.0;
-/// Where the rows begin, in pixels.
-const LEFT: &str = "104";
+/// Where the names of the rows begin: left of the drawing, in its gutter.
+const LEFT: &str = "-100";
 
 /// One row: a host, or hosts that went alike.
 struct Row<'a> {
@@ -79,26 +79,25 @@ fn drawn(history: &History, rows: &[Row<'_>], (from, to): (Moment, Moment)) -> E
     let share = |at: Moment| at.since(from).as_secs_f64() / whole;
     let bottom = TOP + ROW * rows.len() as f64;
     let text = format!("{} over {}.", super::counted(history.hosts.len(), "host"), lasted(to.since(from)));
-    let mut out = drawing("time", (bottom + 26.0) as u32, "Timeline of the run", &text);
+    let mut out = gutter("time", (bottom + 26.0) as u32, "Timeline of the run", &text);
     for (at, row) in rows.iter().enumerate() {
         let y = TOP + ROW * at as f64;
-        out = out.with(words("0", y + 17.0, "start", "label", &fitting(&row.name, 13)));
+        out = out.with(words(LEFT, y + 17.0, "start", "label", &fitting(&row.name, 13)));
     }
-    let mut inner = el("svg").class("inner wide").at("x", LEFT).at("width", "70%").at("height", "100%");
     for (at, anchor) in [(0.0, "start"), (0.5, "middle"), (1.0, "end")] {
         let x = percent(at);
-        inner = inner.with(line((&x, TOP), (&x, bottom), "grid"));
+        out = out.with(line((&x, TOP), (&x, bottom), "grid"));
         let moment = Moment::of_seconds((from.seconds() + whole * at) as u64);
         let text = if at == 1.0 { format!("{} UTC", moment.hour()) } else { moment.hour() };
-        inner = inner.with(words(&x, bottom + 16.0, anchor, "tick", &text));
+        out = out.with(words(&x, bottom + 16.0, anchor, "tick", &text));
     }
     for (at, row) in rows.iter().enumerate() {
         let y = TOP + ROW * at as f64;
-        inner = inner.with(line(("0", y + ROW / 2.0), ("100%", y + ROW / 2.0), "grid"));
-        inner = inner.all(spans(history, row, y, &share));
-        inner = inner.all(bars(row, y, &share));
+        out = out.with(line(("0", y + ROW / 2.0), ("100%", y + ROW / 2.0), "grid"));
+        out = out.all(spans(history, row, y, &share));
+        out = out.all(bars(row, y, &share));
     }
-    out.with(inner)
+    out
 }
 
 /// The gates of the hosts of a row.
