@@ -2,9 +2,13 @@
 mod fold;
 mod moment;
 mod points;
+#[cfg(test)]
+pub mod recorded;
 mod records;
 mod setting;
 mod standing;
+#[cfg(test)]
+mod tests;
 mod veil;
 
 pub use moment::{Moment, lasted};

@@ -22,7 +22,7 @@ pub fn pairs(id: &str, points: &Points) -> Element {
     let better = points.pairs.iter().filter(|pair| better(points, pair)).count();
     let text = format!("{count} pairs; with the change better in {better}.");
     let mut outer =
-        drawing(id, (TOP + HEIGHT + 30.0) as u32, &format!("{}: pairs of runs", points.metric.name), &text);
+        gutter(id, (TOP + HEIGHT + 30.0) as u32, &format!("{}: pairs of runs", points.metric.name), &text);
     for tick in scale.ticks(4) {
         outer = outer.with(line(("0", down(tick)), ("100%", down(tick)), "grid"));
         outer = outer.with(words("-8", down(tick) + 4.0, "end", "tick", &shown(from, tick)));

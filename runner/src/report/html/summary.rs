@@ -62,7 +62,7 @@ pub fn header(history: &History) -> Element {
         .class(&format!("outcome {tone}"))
         .with(el("p").class("word").text(word(history)))
         .with(el("p").text(sentence(history)));
-    if history.rolled_back() && history.standing != Standing::Unreadable {
+    if matches!(history.exit, Some(6 | 7)) {
         let why = history.gates.iter().rev().find(|gate| gate.kept == Some(false));
         if let Some(gate) = why {
             outcome = outcome.with(el("p").with(el("strong").text("Why: ")).text(format!(
