@@ -45,7 +45,7 @@ pub struct Report {
 /// Where there is no such run, after it was said.
 pub fn history(store: &Store, run: &str) -> Result<History, Exit> {
     let name = store.name(run).map_err(|why| {
-        term::wrong(why.to_string(), Some("`tunerun runs` lists them"));
+        term::wrong(why.to_string(), None);
         Exit::Wrong
     })?;
     let gates = Record::of_run(&store.root().join(&name));

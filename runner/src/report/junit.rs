@@ -1,5 +1,7 @@
 //! A run as JUnit XML, as CI servers read it: hosts are suites, their tasks are cases, and so are the gates.
-use super::history::{Batch, Came, End, Fate, Gate, History, Host, Kind, Moment, Standing, exit_words};
+use super::history::{
+    Batch, Came, Difference, End, Fate, Gate, History, Host, Kind, Moment, Standing, exit_words,
+};
 use super::terminal::end_words;
 use crate::gate::Outcome;
 use crate::journal::HostEnd;
@@ -127,8 +129,14 @@ fn of_batch(host: &Host, batch: &Batch) -> Vec<Case> {
             (came, _) => self::result(came),
         };
         let said = own.iter().map(|setting| {
-            let (before, after) = setting.difference.words();
-            format!("{}: {before} -> {after} ({})", setting.claim, setting.fate.words())
+            let what = match &setting.difference {
+                Difference::Ran { call } => format!("ran {call}"),
+                difference => {
+                    let (before, after) = difference.words();
+                    format!("{before} -> {after}")
+                }
+            };
+            format!("{}: {what} ({})", setting.claim, setting.fate.words())
         });
         let said = said.collect::<Vec<_>>().join("\n");
         Case { name: task.clone(), time: times.next().unwrap_or_default(), result, said }
@@ -213,7 +221,9 @@ fn write_suite(suite: &Suite, history: &History, out: &mut String) {
     let at = suite.at.map(|at| format!(" timestamp=\"{}\"", &at.rfc3339()[..19])).unwrap_or_default();
     let name = escaped(&suite.name);
     let _ = writeln!(out, "  <testsuite name=\"{name}\" {}{at}>", counts(suite.cases.iter()));
-    let class = escaped(&format!("tunerun.{}.{}", history.playbook(), suite.name));
+    // A point would begin another level of names.
+    let playbook = history.playbook().split('.').next().unwrap_or_default();
+    let class = escaped(&format!("tunerun.{playbook}.{}", suite.name));
     for case in &suite.cases {
         let _ = write!(
             out,

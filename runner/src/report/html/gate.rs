@@ -33,8 +33,8 @@ fn one(at: usize, gate: &Gate, history: &History) -> Element {
     let Some(record) = &gate.record else {
         return out.with(el("p").text("Its runs are not stored beside the journal."));
     };
-    let judged = record.verdict.as_ref().map_or(&[][..], |verdict| &verdict.metrics[..]);
-    out = out.all(plots::forest(&format!("g{at}-f"), judged));
+    let verdict = record.verdict.as_ref();
+    out = out.all(verdict.and_then(|verdict| plots::forest(&format!("g{at}-f"), verdict)));
     for (number, points) in points(record).iter().enumerate() {
         let mut both = el("div").class("both");
         if !points.pairs.is_empty() {

@@ -8,6 +8,7 @@ use crate::gate::decide::Finding;
 use crate::gate::distribution::median;
 use crate::gate::summary::shown;
 use crate::gate::verdict::Judged;
+use crate::gate::{Reason, Verdict};
 use crate::report::history::{Paired, Points};
 
 const TOP: f64 = 12.0;
@@ -77,8 +78,9 @@ fn pair_table(points: &Points) -> Element {
 }
 
 /// The changes of all metrics on one axis: the estimate, its interval, what is accepted, and nothing.
-pub fn forest(id: &str, judged: &[Judged]) -> Option<Element> {
+pub fn forest(id: &str, verdict: &Verdict) -> Option<Element> {
     const ROW: f64 = 46.0;
+    let judged = &verdict.metrics;
     let known: Vec<(&Judged, f64)> =
         judged.iter().filter_map(|judged| Some((judged, middle(judged)?))).collect();
     if known.is_empty() {
@@ -107,23 +109,29 @@ pub fn forest(id: &str, judged: &[Judged]) -> Option<Element> {
         if let Some(interval) = judged.change {
             let (from, to) = (scale.across(interval.from), scale.across(interval.to));
             out =
-                out.with(line((&from, y), (&to, y), &format!("interval {}", finding_class(judged.finding))));
+                out.with(line((&from, y), (&to, y), &format!("interval {}", finding_class(verdict, judged))));
         }
         let dot = el("circle").at("cx", scale.across(*middle)).at("cy", px(y)).at("r", "5");
-        out = out.with(dot.class(&format!("estimate {}", finding_class(judged.finding))));
+        out = out.with(dot.class(&format!("estimate {}", finding_class(verdict, judged))));
     }
     let signs = vec![
         key(Sign::Estimate, "the change, with the interval that holds over all looks"),
         key(Sign::Margin, "margin: the largest loss that is accepted"),
         key(Sign::Zero, "no change"),
     ];
-    Some(figure("Change of each metric", "Beside its margin.", signs, out, judged_table(judged)))
+    Some(figure("Change of each metric", "Beside its margin.", signs, out, judged_table(verdict)))
 }
 
-const fn finding_class(finding: Finding) -> &'static str {
-    match finding {
+/// Whether every run with the change lies beyond every run without it: that needs no interval.
+fn apart(verdict: &Verdict, judged: &Judged) -> bool {
+    matches!(&verdict.reason, Reason::Catastrophe { metric, .. } if *metric == judged.name)
+}
+
+fn finding_class(verdict: &Verdict, judged: &Judged) -> &'static str {
+    match judged.finding {
         Finding::Pass => "good",
         Finding::Regress => "bad",
+        Finding::Open if apart(verdict, judged) => "bad",
         Finding::Open | Finding::Lacking => "open",
     }
 }
@@ -145,13 +153,14 @@ fn in_words(judged: &Judged) -> String {
 }
 
 /// Each metric in one row.
-fn judged_table(judged: &[Judged]) -> Element {
-    let rows = judged.iter().map(|judged| {
+fn judged_table(verdict: &Verdict) -> Element {
+    let rows = verdict.metrics.iter().map(|judged| {
         let finding = match judged.finding {
             Finding::Pass if judged.cost => "pass, at its price",
             Finding::Pass if judged.measurable => "pass, measurable cost",
             Finding::Pass => "pass",
             Finding::Regress => "REGRESS",
+            Finding::Open if apart(verdict, judged) => "REGRESS: far apart",
             Finding::Open => "open",
             Finding::Lacking => "cannot be judged",
         };
