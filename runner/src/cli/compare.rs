@@ -18,7 +18,7 @@ pub struct Compare {
     /// The second run
     pub b: String,
     /// As text or as JSON
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, hide_possible_values = true, value_name = "text|json")]
     pub format: Format,
     /// Folder of the run journals
     #[arg(long, value_name = "DIR", env = "TUNERUN_RUNS", hide_env_values = true)]

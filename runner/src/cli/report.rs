@@ -39,6 +39,9 @@ pub struct Report {
     pub runs: Option<PathBuf>,
 }
 
+/// What makes a report of a run.
+type Fold = fn(&History) -> String;
+
 /// A run from the store: also one whose journal cannot be read.
 ///
 /// # Errors
@@ -58,8 +61,7 @@ pub fn history(store: &Store, run: &str) -> Result<History, Exit> {
 impl Report {
     /// Runs it.
     pub fn run(self) -> Exit {
-        let wanted: [(&Option<PathBuf>, fn(&History) -> String); 3] =
-            [(&self.html, page), (&self.junit, junit), (&self.prometheus, prometheus)];
+        let wanted = [(&self.html, page as Fold), (&self.junit, junit), (&self.prometheus, prometheus)];
         let wanted: Vec<_> =
             wanted.into_iter().filter_map(|(path, make)| Some((path.as_ref()?, make))).collect();
         if wanted.is_empty() {

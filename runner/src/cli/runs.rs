@@ -37,7 +37,7 @@ pub struct Runs {
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
     /// As text or as JSON
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, hide_possible_values = true, value_name = "text|json")]
     pub format: Format,
     /// Folder of the run journals
     #[arg(long, value_name = "DIR", env = "TUNERUN_RUNS", hide_env_values = true)]

@@ -89,7 +89,7 @@ fn a_run_that_goes_on_and_one_that_was_killed_have_reports() {
     bed.file(
         "site.yml",
         &on_all(
-            "- name: first\n  copy: {dest: \"{{ root }}/x\", content: x}\n- name: slow\n  shell: touch {{ root }}/begun; exec sleep 600\n",
+            "- name: first\n  copy: {dest: \"{{ root }}/x\", content: x}\n- name: slow\n  shell: |\n    touch {{ root }}/begun\n    while [ ! -e {{ root }}/end ]; do sleep 0.05; done\n",
         ),
     );
     let mut command = Command::new(tunerun());
@@ -108,6 +108,7 @@ fn a_run_that_goes_on_and_one_that_was_killed_have_reports() {
     assert!(told.contains("it is still running, or was cut off</error>"), "{told}");
     child.kill().unwrap();
     child.wait().unwrap();
+    bed.file("roots/a/end", "");
     // A torn last line is what a crash leaves.
     let journal = bed.dir.join("runs").join(&bed.runs()[0]).join("journal.jsonl");
     let text = fs::read(&journal).unwrap();

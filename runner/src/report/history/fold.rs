@@ -7,7 +7,7 @@ use crate::gate::Record as GateRecord;
 use crate::journal::{DeadManCame, Entry, Journaled, Record};
 use modules::fold::Folded;
 use modules::vocabulary::{Act, Activation, Back, HostPath};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// How the names of looks after the last wave end: they are no gates of their own.
 const SPOT_CHECK: &str = "-spot-check";
@@ -96,13 +96,15 @@ struct Fold<'a> {
     history: History,
     hiding: Hiding,
     parts: Vec<Part<'a>>,
+    /// Where each host's part is.
+    places: HashMap<String, usize>,
 }
 
 /// Folds a journal and the gates beside it.
 pub fn fold(run: &str, journaled: &Journaled, gates: Vec<GateRecord>) -> History {
     let hiding = Hiding::of(&journaled.entries);
     let history = History { run: run.to_owned(), torn: journaled.torn, ..History::default() };
-    let mut fold = Fold { history, hiding, parts: Vec::new() };
+    let mut fold = Fold { history, hiding, parts: Vec::new(), places: HashMap::new() };
     for entry in &journaled.entries {
         fold.take(entry);
     }
@@ -231,7 +233,8 @@ impl<'a> Fold<'a> {
     }
 
     fn part(&mut self, host: &str) -> &mut Part<'a> {
-        let at = self.parts.iter().position(|part| part.host.name == host).unwrap_or_else(|| {
+        let at = self.places.get(host).copied().unwrap_or_else(|| {
+            self.places.insert(host.to_owned(), self.parts.len());
             let host = Host { name: host.to_owned(), ..Host::default() };
             self.parts.push(Part { host, ..Part::default() });
             self.parts.len() - 1

@@ -2,9 +2,9 @@
 use modules::fold::Folded;
 use modules::vocabulary::{Act, Back, Content, Image, Match, Seen};
 use serde_json::Value as Json;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
-/// Shorter values are no secrets that a text could be searched for.
+/// Values of fewer letters are no secrets that a text could be searched for.
 const SHORTEST: usize = 6;
 /// What stands in their place.
 const HIDDEN: &str = "(hidden)";
@@ -12,46 +12,66 @@ const HIDDEN: &str = "(hidden)";
 /// The values that no text may hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Veil {
-    /// The longest first: one may hold another.
-    words: Vec<String>,
+    /// By the bytes that they begin with, so that a long text is read once however many there are; the longest first.
+    words: HashMap<[u8; SHORTEST], Vec<String>>,
 }
 
 impl Veil {
     /// Over all that these steps read or wrote.
     pub fn over<'a>(steps: impl IntoIterator<Item = &'a Folded>) -> Self {
-        let mut words = BTreeSet::new();
+        let mut found = BTreeSet::new();
         for folded in steps {
             let step = &folded.step;
-            of_seen(&step.before, &mut words);
-            of_act(&step.act, &mut words);
+            of_seen(&step.before, &mut found);
+            of_act(&step.act, &mut found);
             match &step.back {
-                Back::Exactly(act) | Back::Approximately { act, .. } => of_act(act, &mut words),
+                Back::Exactly(act) | Back::Approximately { act, .. } => of_act(act, &mut found),
                 Back::None { .. } | Back::Nothing => {}
             }
             match &step.after {
-                Match::Exactly(seen) => of_seen(seen, &mut words),
-                Match::Alike { value, .. } => add(value, &mut words),
+                Match::Exactly(seen) => of_seen(seen, &mut found),
+                Match::Alike { value, .. } => add(value, &mut found),
                 Match::Has(lines) | Match::HasOne(lines) => {
-                    lines.iter().for_each(|line| add(line, &mut words));
+                    lines.iter().for_each(|line| add(line, &mut found));
                 }
                 _ => {}
             }
         }
-        let mut words: Vec<String> = words.into_iter().collect();
-        words.sort_by_key(|word| std::cmp::Reverse(word.len()));
+        let mut words: HashMap<[u8; SHORTEST], Vec<String>> = HashMap::new();
+        for word in found {
+            if let Some(first) = first(&word) {
+                words.entry(first).or_default().push(word);
+            }
+        }
+        words.values_mut().for_each(|alike| alike.sort_by_key(|word| std::cmp::Reverse(word.len())));
         Self { words }
     }
 
     /// Whether nothing is hidden.
-    pub const fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
     /// A text without them.
     pub fn text(&self, text: &str) -> String {
-        self.words.iter().fold(text.to_owned(), |text, word| {
-            if text.contains(word.as_str()) { text.replace(word.as_str(), HIDDEN) } else { text }
-        })
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(sign) = rest.chars().next() {
+            let hidden = first(rest)
+                .and_then(|first| self.words.get(&first))
+                .and_then(|alike| alike.iter().find(|word| rest.starts_with(word.as_str())));
+            match hidden {
+                Some(word) => {
+                    out.push_str(HIDDEN);
+                    rest = &rest[word.len()..];
+                }
+                None => {
+                    out.push(sign);
+                    rest = &rest[sign.len_utf8()..];
+                }
+            }
+        }
+        out
     }
 
     /// A JSON document without them, in keys and values.
@@ -69,6 +89,11 @@ impl Veil {
             _ => {}
         }
     }
+}
+
+/// The bytes that a text begins with; none of a shorter one.
+fn first(text: &str) -> Option<[u8; SHORTEST]> {
+    text.as_bytes().get(..SHORTEST)?.try_into().ok()
 }
 
 fn add(text: &str, words: &mut BTreeSet<String>) {
@@ -150,5 +175,6 @@ mod tests {
         veil.json(&mut json);
         assert_eq!(json, json!({"seen": ["kernel.x is `(hidden)`"], "number": 1}));
         assert!(Veil::over([]).is_empty());
+        assert_eq!(veil.text("é new-wor new-wordnew-word ü"), "é new-wor (hidden)(hidden) ü");
     }
 }
