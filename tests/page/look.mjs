@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
 // The modules lie beside what is built, not beside this file.
-const require = createRequire(join(process.env.TUNERUN_PAGE_MODULES ?? import.meta.dirname, "x.js"));
+const require = createRequire(join(process.env.TUNERUN_PAGE_MODULES, "look.js"));
 const { chromium } = require("playwright-core");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 

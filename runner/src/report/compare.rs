@@ -302,3 +302,47 @@ impl Found {
         format!("{figures}{change}, {}", self.verdict)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::compare;
+    use crate::report::history::recorded::{HIDDEN, recorded};
+
+    #[test]
+    fn a_run_that_passed_beside_one_that_went_back() {
+        let compared = compare(&recorded("passed"), &recorded("rolled_back"));
+        assert_eq!(compared.hosts_in_a, ["odd"]);
+        assert!(compared.hosts_in_b.is_empty());
+        // The canary was touched by both, the others by the first alone: told once for both of them.
+        let knobs: Vec<_> = compared.settings.iter().filter(|one| one.claim.ends_with("/knob")).collect();
+        let hosts: Vec<_> = knobs.iter().map(|one| one.hosts.join(" ")).collect();
+        assert_eq!(hosts, ["osd1", "osd2 osd3"]);
+        let (a, b) = (knobs[0].a.as_ref().unwrap(), knobs[0].b.as_ref().unwrap());
+        assert_eq!(
+            [(a.after.as_str(), a.fate), (b.after.as_str(), b.fate)],
+            [("`150`", "stays"), ("`50`", "taken back")]
+        );
+        assert!(knobs[1].claim.contains("<host>") && knobs[1].b.is_none(), "{:?}", knobs[1]);
+        let [rate, latency] = &compared.metrics[..] else { panic!("{:?}", compared.metrics) };
+        assert_eq!((rate.metric.as_str(), latency.metric.as_str()), ("rate", "latency"));
+        let (a, b) = (rate.a.as_ref().unwrap(), rate.b.as_ref().unwrap());
+        assert!(a.interval.is_some_and(|found| found.from > 0.4) && a.verdict == "PASS");
+        assert!(
+            b.interval.is_none() && b.change.is_some_and(|change| change < -0.4) && b.verdict == "REGRESS"
+        );
+        let told = compared.text() + &serde_json::to_string(&compared).unwrap();
+        assert!(
+            told.contains("% of the medians, REGRESS") && HIDDEN.iter().all(|word| !told.contains(word)),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn a_run_beside_itself_differs_in_nothing() {
+        for name in ["passed", "failed"] {
+            let compared = compare(&recorded(name), &recorded(name));
+            assert!(compared.settings.is_empty() && compared.alike > 0, "{:?}", compared.settings);
+            assert!(compared.text().contains("no setting differs"));
+        }
+    }
+}
