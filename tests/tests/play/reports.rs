@@ -121,10 +121,13 @@ fn a_run_that_goes_on_and_one_that_was_killed_have_reports() {
 #[test]
 fn what_was_undone_is_told() {
     let bed = Bed::one();
-    bed.tasks("- name: first\n  copy: {dest: \"{{ root }}/x\", content: x}\n").ok();
+    bed.tasks("- name: first\n  copy: {dest: \"{{ root }}/x\", content: x}\n- copy: {dest: \"{{ root }}/y\", content: x}\n").ok();
+    // What somebody took back by hand already is back, too.
+    fs::remove_file(bed.dir.join("roots/a/y")).unwrap();
     bed.tunerun(&["undo", "last"]).ok();
     let told = reports(&bed, "last");
     assert!(told.contains("<p class=\"word\">Undone</p>") && told.contains("taken back</span>"), "{told}");
+    assert!(told.contains("2 settings, 2 taken back"), "{told}");
     assert!(told.contains("afterwards: undone") && told.contains("standing=\"undone\""));
     bed.tunerun(&["runs", "--ended", "undone"]).ok().says("undone");
     bed.tunerun(&["runs", "--ended", "done"]).ok().says("none of the 1 runs");

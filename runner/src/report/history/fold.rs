@@ -4,7 +4,7 @@ use super::{Batch, Began, Came, Decided, End, Fate, Gate, History, Host, Kind, M
 use crate::engine::batch::{Batch as Sent, BatchReport, Undoes, Verdict};
 use crate::engine::run::activation_words;
 use crate::gate::Record as GateRecord;
-use crate::journal::{DeadManCame, Entry, Journaled, Record};
+use crate::journal::{DeadManCame, Entry, HostEnd, Journaled, Record};
 use modules::fold::Folded;
 use modules::vocabulary::{Act, Activation, Back, HostPath};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -92,6 +92,17 @@ struct Part<'a> {
     owed: BTreeSet<Activation>,
 }
 
+impl Part<'_> {
+    /// The host is back at its old state as a whole: also what was found to be there already, so that nothing was sent.
+    fn is_back(&mut self) {
+        for setting in &mut self.host.settings {
+            if matches!(setting.fate, Fate::Stays | Fate::Unknown) {
+                setting.fate = Fate::TakenBack;
+            }
+        }
+    }
+}
+
 struct Fold<'a> {
     history: History,
     hiding: Hiding,
@@ -173,8 +184,9 @@ impl<'a> Fold<'a> {
                 history.decided.push(Decided { at, what, by: by.clone() });
             }
             Record::Ended { exit } => (history.exit, history.ended) = (Some(*exit), at),
-            Record::Undo { conflicts, .. } => {
+            Record::Undo { conflicts, undone, .. } => {
                 history.left = conflicts.iter().map(|words| self.hiding.veil.text(words)).collect();
+                undone.iter().for_each(|host| self.part(host).is_back());
             }
             Record::GateBegan { id, hosts } => history.gates.push(Gate {
                 id: id.clone(),
@@ -226,6 +238,9 @@ impl<'a> Fold<'a> {
                 let why = why.as_ref().filter(|why| *why != TOLD_ABOVE);
                 let why = why.map(|why| self.hiding.veil.text(why));
                 let round_trips = tally.as_ref().map(|tally| tally.round_trips);
+                if *end == HostEnd::RolledBack {
+                    self.part(host).is_back();
+                }
                 self.part(host).host.end = Some(End { at, how: *end, why, round_trips });
             }
             _ => {}
