@@ -5,6 +5,7 @@ mod attribute;
 mod bench;
 mod booting;
 mod capture;
+mod compare;
 mod completions;
 mod continuing;
 mod detached;
@@ -34,8 +35,10 @@ mod prompting;
 mod purpose;
 mod rehearsal;
 mod reopened;
+mod report;
 mod rolling;
 mod run;
+mod runs;
 mod schema;
 mod shape;
 mod show;
@@ -89,9 +92,13 @@ enum Command {
     /// Give up the ways back of a run and clean its folders on the hosts
     Close(journal::Close),
     /// List runs
-    Runs(show::Runs),
+    Runs(runs::Runs),
     /// Show a run: what was asked for, done, proven, and what it cost
     Show(show::Show),
+    /// Write what a run was: as a page, as JUnit XML, as metrics
+    Report(report::Report),
+    /// Compare two runs
+    Compare(compare::Compare),
     /// Run the benchmarks of a playbook's gates alone; change nothing
     Bench(bench::Bench),
     /// Play the changes of a playbook one by one, and tell what each is worth
@@ -154,6 +161,8 @@ pub fn main() -> ExitCode {
         Command::Close(close) => close.run(),
         Command::Runs(runs) => runs.run(),
         Command::Show(show) => show.run(),
+        Command::Report(report) => report.run(),
+        Command::Compare(compare) => compare.run(),
         Command::Bench(bench) => bench.run(),
         Command::Ladder(ladder) => ladder.run(),
         Command::Attribute(attribute) => attribute.run(),

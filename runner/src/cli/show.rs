@@ -1,4 +1,4 @@
-//! `tunerun runs` and `tunerun show`: what the journals hold.
+//! `tunerun show`: what the journal of a run holds.
 use super::exit::Exit;
 use super::options::runs_folder;
 use super::term;
@@ -7,16 +7,6 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use tunerun::journal::{DeadManCame, HostEnd, Journaled, Record, Store};
 use tunerun::report::terminal::end_words;
-
-/// Lists runs, newest last.
-#[derive(Args, Clone, Debug)]
-#[command(after_help = "Examples:
-  tunerun runs                   names, how they ended, what was typed")]
-pub struct Runs {
-    /// Folder of the run journals
-    #[arg(long, value_name = "DIR", env = "TUNERUN_RUNS", hide_env_values = true)]
-    pub runs: Option<PathBuf>,
-}
 
 /// Shows a run: what was asked for, which batches were done, how the hosts ended.
 #[derive(Args, Clone, Debug)]
@@ -29,32 +19,6 @@ pub struct Show {
     /// Folder of the run journals
     #[arg(long, value_name = "DIR", env = "TUNERUN_RUNS", hide_env_values = true)]
     pub runs: Option<PathBuf>,
-}
-
-impl Runs {
-    /// Runs it.
-    pub fn run(self) -> Exit {
-        let store = Store::new(runs_folder(self.runs.as_ref()));
-        let rows: Vec<(String, String, String)> = store
-            .runs()
-            .into_iter()
-            .map(|name| match store.read(&name) {
-                Ok(journaled) => (name, standing(&journaled), command(&journaled)),
-                Err(why) => (name, "unreadable".to_owned(), why.to_string()),
-            })
-            .collect();
-        let width = rows.iter().map(|(_, standing, _)| standing.len()).max().unwrap_or(0);
-        let mut out = String::new();
-        for (name, standing, command) in rows {
-            let _ = writeln!(out, "{name}  {standing:width$}  {command}");
-        }
-        if out.is_empty() {
-            term::say(&format!("no run yet in {}", store.root().display()));
-        } else {
-            term::data(&out);
-        }
-        Exit::Done
-    }
 }
 
 impl Show {
@@ -83,33 +47,6 @@ fn command(journaled: &Journaled) -> String {
             _ => None,
         })
         .unwrap_or_default()
-}
-
-/// Where a run stands, in a word.
-fn standing(journaled: &Journaled) -> String {
-    let mut word = "cut off, or still running".to_owned();
-    for entry in &journaled.entries {
-        match &entry.record {
-            Record::Ended { exit: 0 } => word = "done".to_owned(),
-            Record::Ended { exit: 1 } => word = "failed".to_owned(),
-            Record::Ended { exit: 3 } => word = "done, partial".to_owned(),
-            Record::Ended { exit: 5 } => word = "stale".to_owned(),
-            Record::Ended { exit: 6 } => word = "failed, not all taken back".to_owned(),
-            Record::Ended { exit: 7 } => word = "rolled back".to_owned(),
-            Record::Ended { exit: 9 } => word = "held".to_owned(),
-            Record::Ended { exit: 11 } => word = "held: a regression".to_owned(),
-            Record::Ended { exit: 12 } => word = "held: not decided".to_owned(),
-            Record::Ended { exit: 13 } => word = "staged: not all is felt yet".to_owned(),
-            Record::Ended { exit: 17 } => word = "a host is lost".to_owned(),
-            Record::Ended { exit } => word = format!("ended with {exit}"),
-            Record::Undo { ended: true, conflicts, .. } if conflicts.is_empty() => word = "undone".to_owned(),
-            Record::Undo { ended: true, .. } => word = "undone in part".to_owned(),
-            Record::Undo { ended: false, .. } => word = "undo cut off".to_owned(),
-            Record::Closed { .. } => word = "closed".to_owned(),
-            _ => {}
-        }
-    }
-    word
 }
 
 fn text(journaled: &Journaled) -> String {

@@ -3,6 +3,11 @@
 /// A shell pattern: `*`, `?`, `[abc]`, `[a-c]`, `[!abc]`.
 pub(super) struct Glob(Vec<char>);
 
+/// Whether a name is as a shell pattern says.
+pub fn is_like(pattern: &str, name: &str) -> bool {
+    Glob::new(pattern).is_match(name)
+}
+
 impl Glob {
     pub(super) fn new(pattern: &str) -> Self {
         Self(pattern.chars().collect())

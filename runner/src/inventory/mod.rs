@@ -35,6 +35,7 @@ mod words;
 mod world;
 mod yaml;
 
+pub use glob::is_like;
 pub use listing::Listing;
 pub use load::{InventorySource, resolve};
 pub use model::{GroupId, HostId, InventoryVar, Name};

@@ -73,6 +73,10 @@ pub enum Record {
         batch: Batch,
         /// Names of the tasks by number, for people.
         tasks: Vec<(u32, String)>,
+        /// The numbers of those that hold a secret: what they wrote is never shown. None in journals that were written
+        /// before this was told: nobody knows then.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        secret: Option<Vec<u32>>,
     },
     /// What came of a batch.
     Done {

@@ -70,12 +70,25 @@ impl Journal {
         &self.path
     }
 
-    /// Records a batch with its ways back, and waits for the disk. The only maker of [`Prepared`].
+    /// Records a batch with its ways back, and waits for the disk. With [`Journal::prepare_marked`] the only maker of [`Prepared`].
     ///
     /// # Errors
     /// [`JournalError`]: the run must stop then.
     pub async fn prepare(&self, batch: Batch, tasks: Vec<(u32, String)>) -> Result<Prepared, JournalError> {
-        self.decide(Record::Prepared { batch: batch.clone(), tasks }).await?;
+        self.prepare_marked(batch, tasks, Vec::new()).await
+    }
+
+    /// The same for a batch in which the tasks with the numbers in `secret` hold a secret: no report shows what they wrote.
+    ///
+    /// # Errors
+    /// As [`Journal::prepare`].
+    pub async fn prepare_marked(
+        &self,
+        batch: Batch,
+        tasks: Vec<(u32, String)>,
+        secret: Vec<u32>,
+    ) -> Result<Prepared, JournalError> {
+        self.decide(Record::Prepared { batch: batch.clone(), tasks, secret: Some(secret) }).await?;
         Ok(Prepared::after_sync(batch, &self.run, &self.holder, Synced(())))
     }
 

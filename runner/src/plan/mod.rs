@@ -9,6 +9,7 @@ mod seal;
 mod store;
 
 pub use compare::{Difference, differences, unreviewed};
+pub(crate) use seal::is_private;
 pub use store::{parse, to_text};
 
 use crate::engine::walk::Walked;

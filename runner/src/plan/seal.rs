@@ -99,7 +99,7 @@ fn hidden(walked: &Walked) -> BTreeSet<HostPath> {
 }
 
 /// Whether others than the owner may not read what the step is about, before or after.
-fn is_private(step: &Step, hidden: &BTreeSet<HostPath>) -> bool {
+pub(crate) fn is_private(step: &Step, hidden: &BTreeSet<HostPath>) -> bool {
     let closed = |mode: u32| mode & 0o004 == 0;
     let before = matches!(&step.before, Seen::Node(node) if closed(node.mode));
     let Act::Put { path, image, .. } = &step.act else { return before };

@@ -4,44 +4,83 @@ use crate::gate::verdict::Judged;
 use crate::gate::{Metric, Outcome, Record};
 use std::fmt::Write;
 
-/// One rung of a metric.
-struct Step {
-    title: String,
-    hosts: String,
-    without: Option<f64>,
-    with: Option<f64>,
-    /// The relative change, with its interval where it has one.
-    change: Option<f64>,
-    interval: Option<(f64, f64)>,
-    outcome: Outcome,
+/// The rungs of one metric.
+#[derive(Clone, Debug)]
+pub struct Ladder<'a> {
+    /// The metric.
+    pub metric: &'a Metric,
+    /// Its rungs, in the order in which they were judged; at least one.
+    pub rungs: Vec<Rung>,
 }
 
-/// The ladders of all metrics of some gates, in the order in which the gates were carried out. Empty where none decided.
-pub fn ladder(records: &[Record]) -> String {
-    let mut metrics: Vec<&Metric> = Vec::new();
+/// One rung of a metric.
+#[derive(Clone, Debug)]
+pub struct Rung {
+    /// What was changed.
+    pub title: String,
+    /// Where.
+    pub hosts: String,
+    /// The middle figure without it.
+    pub without: Option<f64>,
+    /// The middle figure with it.
+    pub with: Option<f64>,
+    /// The relative change.
+    pub change: Option<f64>,
+    /// Its interval, where it has one.
+    pub interval: Option<(f64, f64)>,
+    /// The relative change of all rungs up to this one that stay.
+    pub so_far: f64,
+    /// The answer.
+    pub outcome: Outcome,
+}
+
+impl Rung {
+    /// Whether the change stays.
+    pub fn stays(&self) -> bool {
+        self.outcome != Outcome::Regress
+    }
+}
+
+/// The ladders of all metrics of some gates, in the order in which the gates were carried out. None where none decided.
+pub fn ladders<'a>(records: &[&'a Record]) -> Vec<Ladder<'a>> {
+    let mut metrics: Vec<&'a Metric> = Vec::new();
     for metric in records.iter().flat_map(|record| &record.experiment.metrics) {
         if metrics.iter().all(|known| known.name != metric.name) {
             metrics.push(metric);
         }
     }
-    let tables = metrics.into_iter().map(|metric| {
-        let steps: Vec<Step> = records.iter().filter_map(|record| step(record, &metric.name)).collect();
-        if steps.is_empty() { String::new() } else { table(metric, &steps) }
-    });
-    tables.filter(|table| !table.is_empty()).collect::<Vec<_>>().join("\n")
+    let of = |metric: &'a Metric| {
+        let mut rungs: Vec<Rung> = records.iter().filter_map(|record| rung(record, &metric.name)).collect();
+        let mut so_far = 1.0;
+        for rung in &mut rungs {
+            if let (true, Some(change)) = (rung.stays(), rung.change) {
+                so_far *= 1.0 + change;
+            }
+            rung.so_far = so_far - 1.0;
+        }
+        (!rungs.is_empty()).then_some(Ladder { metric, rungs })
+    };
+    metrics.into_iter().filter_map(of).collect()
 }
 
-fn step(record: &Record, name: &str) -> Option<Step> {
+/// The same as text. Empty where none decided.
+pub fn ladder(records: &[Record]) -> String {
+    let records: Vec<&Record> = records.iter().collect();
+    ladders(&records).iter().map(|ladder| table(ladder.metric, &ladder.rungs)).collect::<Vec<_>>().join("\n")
+}
+
+fn rung(record: &Record, name: &str) -> Option<Rung> {
     let verdict = record.verdict.as_ref()?;
     let judged: &Judged = verdict.metrics.iter().find(|judged| judged.name == name)?;
     let of_medians = judged.a.zip(judged.b).filter(|(a, _)| *a > 0.0).map(|(a, b)| b / a - 1.0);
-    Some(Step {
+    Some(Rung {
         title: record.experiment.change.clone(),
         hosts: record.experiment.canaries.join(", "),
         without: judged.a,
         with: judged.b,
         change: judged.change.map(|change| change.middle).or(of_medians),
         interval: judged.change.map(|change| (change.from, change.to)),
+        so_far: 0.0,
         outcome: verdict.outcome,
     })
 }
@@ -50,22 +89,17 @@ fn percent(share: f64) -> String {
     format!("{:+.1}", share * 100.0)
 }
 
-fn table(metric: &Metric, steps: &[Step]) -> String {
+fn table(metric: &Metric, steps: &[Rung]) -> String {
     let head = ["rung", "without", "with", "its own effect", "so far", "answer"];
     let mut rows: Vec<[String; 6]> = vec![head.map(str::to_owned)];
-    let mut so_far = 1.0;
     let mut chain: Vec<String> = Vec::new();
     let figure =
         |figure: Option<f64>| figure.map_or_else(|| "-".to_owned(), |figure| shown(&metric.from, figure));
     for step in steps {
-        let stays = step.outcome != Outcome::Regress;
-        if let (true, Some(change)) = (stays, step.change) {
-            so_far *= 1.0 + change;
-        }
         if chain.is_empty() {
             chain.push(figure(step.without));
         }
-        if stays {
+        if step.stays() {
             chain.push(figure(step.with));
         }
         let effect = match (step.change, step.interval) {
@@ -79,7 +113,7 @@ fn table(metric: &Metric, steps: &[Step]) -> String {
             Outcome::Regress => "REGRESS: does not stay",
             other => other.word(),
         };
-        let far = format!("{} %", percent(so_far - 1.0));
+        let far = format!("{} %", percent(step.so_far));
         rows.push([
             step.title.clone(),
             figure(step.without),

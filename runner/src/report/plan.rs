@@ -124,7 +124,8 @@ pub fn fleet<'a>(hosts: impl IntoIterator<Item = (&'a str, &'a Walked)>, diff: b
     out
 }
 
-fn replaced(text: &str, name: &str) -> String {
+/// A text with a host's own name as `<host>`: it does not make what is said another thing.
+pub(crate) fn replaced(text: &str, name: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(name) {

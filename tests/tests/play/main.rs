@@ -14,6 +14,7 @@ mod mistakes;
 mod owners;
 mod plans;
 mod precedence;
+mod reports;
 mod results;
 mod resuming;
 mod risks;

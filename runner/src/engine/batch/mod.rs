@@ -15,6 +15,7 @@ pub(crate) use lock_text::lock;
 pub use lock_text::{base, logs, mark};
 pub use place::leftovers;
 pub use prepared::{Batch, Prepared, Undoes};
+pub(crate) use report::shown_call;
 pub use report::{ActDone, BatchReport, Verdict};
 pub(crate) use rpc_text::{RpcText, begun as rpc_begun, closing as rpc_closing, opening as rpc_opening};
 pub use text::looks;

@@ -137,13 +137,11 @@ impl HostRun {
     ) -> Result<Result<BatchReport, HostEnd>, JournalError> {
         let who = self.state.known.get(&group.target).and_then(|known| known.who.clone()).unwrap_or_default();
         self.tell(Event::Acting { host: self.state.name.clone(), steps: batch.steps.len() });
-        let tasks = group
-            .members
-            .iter()
-            .map(|member| (planned[*member].order, planned[*member].title.clone()))
-            .collect();
+        let members = || group.members.iter().map(|member| &planned[*member]);
+        let tasks = members().map(|task| (task.order, task.title.clone())).collect();
+        let secret = members().filter(|task| task.secret).map(|task| task.order).collect();
         let (host, number) = (batch.host.clone(), batch.number);
-        let prepared = journal.prepare(batch.clone(), tasks).await?;
+        let prepared = journal.prepare_marked(batch.clone(), tasks, secret).await?;
         let newly = self.marked.insert(group.target.clone());
         let boot = group.wait.as_ref().filter(|wait| matches!(wait.goal, Goal::Boot { .. }));
         let carried = match (boot, batch.dead_man) {
