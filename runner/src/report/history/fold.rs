@@ -125,11 +125,23 @@ pub fn fold(run: &str, journaled: &Journaled, gates: Vec<GateRecord>) -> History
         .into_iter()
         .map(|part| Host { owed: part.owed.iter().map(activation_words).collect(), ..part.host })
         .collect();
+    // Which of them was met first is chance.
+    history.hosts.sort_by_cached_key(|host| natural(&host.name));
     history.tells_secrets = fold.hiding.told;
     history.veil = fold.hiding.veil;
     join(&mut history.gates, gates);
     history.records = super::records(&journaled.entries, &history);
     history
+}
+
+/// A name in parts, so that osd10 comes after osd9.
+fn natural(name: &str) -> Vec<(u64, String)> {
+    let mut parts: Vec<(u64, String)> = Vec::new();
+    for part in name.split_inclusive(|letter: char| !letter.is_ascii_digit()) {
+        let word = part.trim_start_matches(|letter: char| letter.is_ascii_digit());
+        parts.push((part[..part.len() - word.len()].parse().unwrap_or(0), word.to_owned()));
+    }
+    parts
 }
 
 /// Puts the stored runs of gates to their answers.

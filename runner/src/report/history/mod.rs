@@ -37,7 +37,7 @@ pub struct History {
     pub until: Option<Moment>,
     /// When it ended.
     pub ended: Option<Moment>,
-    /// Its hosts, in the order in which it met them.
+    /// Its hosts, by name.
     pub hosts: Vec<Host>,
     /// Its gates, in the order in which they were carried out.
     pub gates: Vec<Gate>,
