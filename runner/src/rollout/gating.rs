@@ -339,6 +339,16 @@ impl Rolling<'_, '_> {
                 Outcome::Pass | Outcome::Inconclusive => Halt::Inconclusive { why },
             });
         };
+        // More goes back than what is judged: what was there before the run, or its wave, is to be there again.
+        for subject in &mut bed.subjects {
+            let mark = match whom {
+                Whom::Run => Mark::default(),
+                Whom::Wave => self.marks.get(&subject.host).cloned().unwrap_or_default(),
+            };
+            if let Some(run) = self.fleet.any(subject.host) {
+                subject.arms = run.arms(&mark).and(&subject.arms);
+            }
+        }
         let mut halt = self.roll_back(whom, why).await;
         let off = self.proven_off(bed).await;
         if let Halt::RolledBack { left, .. } = &mut halt {

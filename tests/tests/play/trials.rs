@@ -135,3 +135,17 @@ fn a_trial_that_breaks_is_taken_back_and_ends_all() {
         .ended(14)
         .says("cannot be taken off again, so it cannot be tried");
 }
+
+#[test]
+fn a_rung_that_changes_again_what_an_earlier_one_did_goes_back_with_it() {
+    let text = playbook("200", 100, 100).replace(
+        "    - name: the wire\n      copy: {dest: \"{{ root }}/wire\", content: \"100\\n\"}\n",
+        "    - name: the disk again\n      copy: {dest: \"{{ root }}/disk\", content: \"50\\n\"}\n",
+    );
+    assert!(text.contains("the disk again"), "{text}");
+    let (bed, site, hosts) = bed(&["a"], &text);
+    let done = bed.tunerun(&["ladder", &site, "-i", &hosts, "--yes"]);
+    done.ended(7).says("rolled back: ").never_says("somebody else has changed it");
+    assert_eq!(bed.got("a/disk"), None);
+    assert_eq!(bed.got("a/cache"), None);
+}

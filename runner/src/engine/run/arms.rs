@@ -48,6 +48,18 @@ impl Arms {
         self.states.is_empty()
     }
 
+    /// These states, and those of others that are about something else: what was first before counts.
+    #[must_use]
+    pub fn and(mut self, others: &Self) -> Self {
+        for other in &others.states {
+            let same = |state: &State| state.target == other.target && state.step.look == other.step.look;
+            if !self.states.iter().any(same) {
+                self.states.push(other.clone());
+            }
+        }
+        self
+    }
+
     /// How many states tell.
     pub const fn len(&self) -> usize {
         self.states.len()
