@@ -77,3 +77,18 @@ pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) ->
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }
+
+impl serde::Serialize for Diagnostic {
+    /// For programs: the words, and the place as file, line and column.
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct as _;
+        let mut out = to.serialize_struct("Diagnostic", 5)?;
+        let severity = if self.severity == Severity::Error { "error" } else { "warning" };
+        out.serialize_field("severity", severity)?;
+        out.serialize_field("message", &self.message)?;
+        out.serialize_field("at", &self.span.as_ref().map(ToString::to_string))?;
+        out.serialize_field("help", &self.help)?;
+        out.serialize_field("notes", &self.notes)?;
+        out.end()
+    }
+}

@@ -3,6 +3,7 @@ use super::exit::Exit;
 use super::options::{HostOptions, LinkOptions};
 use super::play::Play;
 use super::purpose::{Plans, Purpose};
+use super::screen::Telling;
 use super::sign::approved;
 use super::term;
 use clap::Args;
@@ -60,6 +61,8 @@ pub struct Apply {
     pub ask_vault_pass: bool,
     #[command(flatten)]
     pub links: LinkOptions,
+    #[command(flatten)]
+    pub telling: Telling,
 }
 
 impl Apply {
@@ -132,6 +135,7 @@ impl Apply {
                 vault_pass: None,
             },
             links,
+            telling: self.telling,
             check: self.check,
             diff: self.diff,
             yes: self.yes,

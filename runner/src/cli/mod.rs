@@ -40,6 +40,7 @@ mod rolling;
 mod run;
 mod runs;
 mod schema;
+mod screen;
 mod shape;
 mod show;
 mod sign;

@@ -12,6 +12,7 @@ use super::options::{HostOptions, LinkOptions, home, user};
 use super::prompting::Prompting;
 use super::purpose::{Plans, Purpose};
 use super::rolling::{self, Conducted};
+use super::screen::{Screen, Telling, over};
 use super::shape::Shape;
 use super::term;
 use clap::Args;
@@ -30,7 +31,6 @@ use tunerun::plan::Origin;
 use tunerun::playbook::Loader;
 use tunerun::report::event::Event;
 use tunerun::report::plan::{Sum, fleet};
-use tunerun::report::terminal::Terminal;
 use tunerun::rollout::{Profiles, Stages};
 use tunerun::transport::endpoint::Defaults;
 
@@ -50,6 +50,8 @@ pub struct Play {
     pub hosts: HostOptions,
     #[command(flatten)]
     pub links: LinkOptions,
+    #[command(flatten)]
+    pub telling: Telling,
     /// Only plan and show; change nothing
     #[arg(short = 'C', long)]
     pub check: bool,
@@ -115,6 +117,9 @@ pub struct Play {
 impl Play {
     /// Runs it.
     pub fn run(mut self) -> Exit {
+        if self.telling.json {
+            term::data_is_for_programs();
+        }
         if std::mem::take(&mut self.detach) {
             return self.detached();
         }
@@ -212,23 +217,22 @@ impl Play {
                 .with_forks(usize::from(self.links.forks)),
         );
         let (events, mut received) = mpsc::unbounded_channel();
-        let terminal = tokio::spawn(async move {
-            let mut terminal = Terminal::new(term::paint_stderr());
+        let telling = self.telling.clone();
+        let told = tokio::spawn(async move {
+            // Planning tells nothing: the picture begins with the run.
+            let mut screen: Option<Screen> = None;
             while let Some(event) = received.recv().await {
-                if let Some(text) = terminal.take(&event) {
-                    term::say(&text);
-                }
+                screen.get_or_insert_with(|| Screen::new(&telling)).take(&event);
             }
-            terminal
+            screen
         });
+        let telling = self.telling.clone();
         let conducted = self.conduct(scene, stages, links, events, asked, made_from).await;
-        if let Ok(terminal) = terminal.await {
-            let summary = terminal.summary();
-            if !summary.is_empty() {
-                term::data(&summary);
-            }
+        if let Ok(Some(screen)) = told.await {
+            term::data(&screen.ended());
         }
         conducted.halt.iter().for_each(|words| term::data(words));
+        over(&telling, conducted.exit, conducted.halt.as_deref());
         conducted.exit
     }
 

@@ -1,5 +1,7 @@
 //! The terminal: data to stdout, all else to stderr, questions to people.
+use indicatif::MultiProgress;
 use std::io::{IsTerminal as _, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use tunerun::diagnostic::Diagnostic;
 use tunerun::report::diagnostic::{count, render};
@@ -40,6 +42,45 @@ fn is_elsewhere(text: &str) -> bool {
     true
 }
 
+/// The picture that stands below the text, while a run goes on.
+static PICTURE: Mutex<Option<MultiProgress>> = Mutex::new(None);
+
+/// Whether stdout is for programs.
+static PROGRAMS: AtomicBool = AtomicBool::new(false);
+
+/// A picture stands below the text from now on, or none.
+pub fn draw(picture: Option<MultiProgress>) {
+    *PICTURE.lock().unwrap_or_else(PoisonError::into_inner) = picture;
+}
+
+/// Writes while the picture is away.
+fn beside_picture<T>(write: impl FnOnce() -> T) -> T {
+    let picture = PICTURE.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    match picture {
+        Some(picture) => picture.suspend(write),
+        None => write(),
+    }
+}
+
+/// What is data for people goes to stderr from now on.
+pub fn data_is_for_programs() {
+    PROGRAMS.store(true, Ordering::Relaxed);
+}
+
+/// Whether a picture can be drawn again and again: a person looks on, at a terminal that can.
+pub fn can_draw() -> bool {
+    let dumb = std::env::var("TERM").is_ok_and(|term| term == "dumb");
+    std::io::stderr().is_terminal()
+        && !dumb
+        && std::env::var_os("CI").is_none()
+        && std::env::var_os("TERM").is_some()
+}
+
+/// How wide the terminal is, in characters.
+pub fn width() -> usize {
+    usize::from(console::Term::stderr().size().1)
+}
+
 /// Whether it was held back.
 fn is_held(text: &str) -> bool {
     let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
@@ -56,11 +97,16 @@ pub fn data(text: &str) {
     if text.is_empty() || is_held(text) || is_elsewhere(text) {
         return;
     }
-    let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes());
-    if !text.ends_with('\n') {
-        let _ = out.write_all(b"\n");
+    if PROGRAMS.load(Ordering::Relaxed) {
+        return say(text);
     }
+    beside_picture(|| {
+        let mut out = std::io::stdout().lock();
+        let _ = out.write_all(text.as_bytes());
+        if !text.ends_with('\n') {
+            let _ = out.write_all(b"\n");
+        }
+    });
 }
 
 /// What the system says of a file, in words for people.
@@ -83,11 +129,13 @@ pub fn say(text: &str) {
     if is_held(text) || is_elsewhere(text) {
         return;
     }
-    let mut out = std::io::stderr().lock();
-    let _ = out.write_all(text.as_bytes());
-    if !text.ends_with('\n') {
-        let _ = out.write_all(b"\n");
-    }
+    beside_picture(|| {
+        let mut out = std::io::stderr().lock();
+        let _ = out.write_all(text.as_bytes());
+        if !text.ends_with('\n') {
+            let _ = out.write_all(b"\n");
+        }
+    });
 }
 
 /// Whether stdout takes colour.
@@ -131,7 +179,8 @@ pub fn can_ask() -> bool {
 
 /// Asks a question that is answered by yes or no; no where nobody can be asked.
 pub fn ask(question: &str) -> bool {
-    can_ask() && dialoguer::Confirm::new().with_prompt(question).default(false).interact().unwrap_or(false)
+    let asked = || dialoguer::Confirm::new().with_prompt(question).default(false).interact().unwrap_or(false);
+    can_ask() && beside_picture(asked)
 }
 
 /// Asks while hosts are at work: one question at a time. All but its last line is said before.
@@ -152,7 +201,9 @@ pub fn ask_secret(question: &str) -> Option<String> {
     if !can_ask() {
         return None;
     }
-    dialoguer::Password::new().with_prompt(question).allow_empty_password(true).interact().ok()
+    beside_picture(|| {
+        dialoguer::Password::new().with_prompt(question).allow_empty_password(true).interact().ok()
+    })
 }
 
 /// Asks for text.
@@ -164,5 +215,5 @@ pub fn ask_text(question: &str, default: Option<&str>) -> Option<String> {
     if let Some(default) = default {
         input = input.default(default.to_owned());
     }
-    input.interact_text().ok()
+    beside_picture(|| input.interact_text().ok())
 }

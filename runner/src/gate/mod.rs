@@ -25,6 +25,7 @@ pub mod random;
 pub mod record;
 pub mod run;
 pub mod schedule;
+pub mod so_far;
 pub mod spotcheck;
 pub mod steady;
 pub mod summary;

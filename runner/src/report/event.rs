@@ -3,9 +3,11 @@ use super::progress::Progress;
 use crate::diagnostic::Diagnostic;
 use crate::journal::HostEnd;
 use crate::transport::Tally;
+use serde::Serialize;
 
 /// One thing that happened.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
     /// The run has a name and a journal.
     Began {
@@ -84,7 +86,8 @@ pub enum Event {
 }
 
 /// How a task ended on a host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TaskEnd {
     /// Nothing was to be done.
     Same,
@@ -99,7 +102,7 @@ pub enum TaskEnd {
 }
 
 /// Tasks by how they ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Nothing was to be done.
     pub same: u32,

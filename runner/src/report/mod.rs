@@ -14,6 +14,7 @@ pub mod history;
 pub mod html;
 pub mod junit;
 pub mod ladder;
+pub mod live;
 pub mod manual;
 pub mod markdown;
 pub mod paint;

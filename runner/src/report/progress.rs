@@ -1,10 +1,13 @@
 //! How a rollout and its gates come on, as plain data, and in lines.
 use super::paint::Paint;
+use crate::gate::so_far::SoFar;
 use crate::gate::{Arm, Outcome};
+use serde::Serialize;
 use std::time::Duration;
 
 /// One thing that happened in a rollout.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "progress", content = "of", rename_all = "snake_case")]
 pub enum Progress {
     /// Hosts that are decided together begin.
     WaveBegan {
@@ -46,9 +49,13 @@ pub enum Progress {
         arm: Arm,
         /// The figures that are judged, by the metric's name, with their units.
         figures: Vec<(String, String)>,
+        /// The same figures as numbers.
+        numbers: Vec<(String, f64)>,
         /// Why it does not count, if it does not.
         fault: Option<String>,
     },
+    /// How far an experiment has come: for those who look on.
+    SoFar(Vec<SoFar>),
     /// An experiment has its answer.
     Judged {
         /// The answer.
@@ -82,7 +89,8 @@ impl Progress {
                 format!("gate {change}: {design}, {}", span(*least, *most))
             }
             Self::NothingToJudge { why } => format!("gate: nothing to judge: {why}"),
-            Self::Measured { host, run, arm, figures, fault } => {
+            Self::SoFar(_) => String::new(),
+            Self::Measured { host, run, arm, figures, numbers: _, fault } => {
                 let side = match arm {
                     Arm::A => "without",
                     Arm::B => "with",

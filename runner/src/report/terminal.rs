@@ -3,6 +3,7 @@ use super::diagnostic::render;
 use super::event::{Counts, Event, TaskEnd};
 use super::paint::Paint;
 use super::plan::shortened;
+use super::progress::Progress;
 use crate::journal::HostEnd;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -38,6 +39,7 @@ impl Terminal {
             Event::Began { run } => Some(format!("run {run}")),
             Event::Play { name, hosts } => Some(format!("play {name}: {hosts} {}", plural(*hosts, "host"))),
             Event::Acting { .. } => None,
+            Event::Came(Progress::SoFar(_)) => None,
             Event::Came(progress) => Some(progress.text(self.paint)),
             Event::Said { host, title, text } => Some(format!("{host}: {title}: {text}")),
             Event::Task { host, title, label: _, end } => {

@@ -5,6 +5,7 @@ use super::halt::Halt;
 use crate::bench::Span;
 use crate::engine::run::HostError;
 use crate::gate::record::{Raw, Record};
+use crate::gate::so_far::so_far;
 use crate::gate::steady::SteadyRule;
 use crate::gate::summary::shown;
 use crate::gate::{Arm, Fault, Figure, Live, Run, RunEnd, Wanted};
@@ -64,6 +65,10 @@ impl Rolling<'_, '_> {
             bed.runs.push(run);
         }
         self.keep(bed);
+        let so_far = so_far(&bed.experiment, &bed.runs);
+        if !so_far.is_empty() {
+            self.tell(Progress::SoFar(so_far));
+        }
         match ended {
             Some(why) => self.undecided(bed, why).await,
             None => Ok(()),
@@ -171,6 +176,7 @@ impl Rolling<'_, '_> {
     }
 
     fn told(&self, bed: &Bed, run: &Run) {
+        let mut numbers = Vec::new();
         let (figures, fault) = match (&run.end, &run.live) {
             (RunEnd::Failed(fault), _) => (Vec::new(), Some(fault.text())),
             (_, Live::Differs { expected, seen }) => {
@@ -183,6 +189,12 @@ impl Rolling<'_, '_> {
                     _ => None,
                 };
                 let judged = bed.experiment.metrics.iter();
+                numbers.extend(
+                    bed.experiment
+                        .metrics
+                        .iter()
+                        .filter_map(|metric| Some((metric.name.clone(), number(&metric.from)?))),
+                );
                 let told = judged.filter_map(|metric| {
                     Some((metric.name.clone(), shown(&metric.from, number(&metric.from)?)))
                 });
@@ -195,6 +207,7 @@ impl Rolling<'_, '_> {
             run: run_number,
             arm: run.arm,
             figures,
+            numbers,
             fault,
         });
     }

@@ -22,5 +22,6 @@ mod roles;
 mod rollouts;
 mod secrets;
 mod steering;
+mod telling;
 mod terminal;
 mod trials;
