@@ -11,6 +11,7 @@ pub mod drift;
 pub mod event;
 pub mod evidence;
 pub mod history;
+pub mod holes;
 pub mod html;
 pub mod junit;
 pub mod ladder;

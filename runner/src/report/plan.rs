@@ -1,6 +1,7 @@
 //! A plan as people read it: hosts with equal plans once, the odd one first.
 use super::cost::Cost;
 use super::diagnostic::COMMAND_LINE;
+use super::holes::{Group, groups};
 use super::paint::Paint;
 use crate::engine::walk::{Planned, Walked, What};
 use modules::vocabulary::{Activation, Back, Change, Diff, Effect, Mark};
@@ -68,16 +69,22 @@ pub struct Class<'a> {
     pub text: String,
     /// The plan of the first of them.
     first: &'a Walked,
+    /// Whether their plans differ in a few words, which stand below the text.
+    holes: bool,
 }
 
 impl Class<'_> {
     /// How many hosts, which, and what their plans come to, in one line.
     pub fn title(&self) -> String {
-        title(&self.hosts, &self.sum)
+        title(&self.hosts, &self.sum, self.holes)
     }
 
     /// The plan in lines without its differences.
     pub fn brief(&self) -> String {
+        if self.holes {
+            // What one of them says is not what all say.
+            return self.text.clone();
+        }
         let own = host(self.first, false, Paint::default());
         match self.hosts[..] {
             [_] => own,
@@ -100,13 +107,43 @@ pub fn classes<'a>(
         let text = if own.contains(name) { replaced(&own, name) } else { own.clone() };
         classes.entry((Sum::of(walked), text)).or_insert_with(|| (Vec::new(), own, walked)).0.push(name);
     }
+    // Each with its text as it would stand for others, too.
     let class = |((sum, text), (hosts, own, first)): ((Sum, String), (Vec<&'a str>, String, &'a Walked))| {
-        let text = if hosts.len() == 1 { own } else { text };
-        Class { hosts, sum, text, first }
+        (Class { hosts, sum, text: own, first, holes: false }, text)
     };
-    let mut classes: Vec<Class<'a>> = classes.into_iter().map(class).collect();
+    let mut classes: Vec<Class<'a>> = together(classes.into_iter().map(class).collect());
     classes.sort_by_key(|class| class.hosts.len());
     classes
+}
+
+/// Classes whose plans differ in a few words become one, with holes. Each comes with its text in which hosts are `<host>`.
+fn together<'a>(classes: Vec<(Class<'a>, String)>) -> Vec<Class<'a>> {
+    let mut by_sum: BTreeMap<Sum, Vec<(Class<'a>, String)>> = BTreeMap::new();
+    for class in classes {
+        by_sum.entry(class.0.sum).or_default().push(class);
+    }
+    let mut all = Vec::new();
+    for classes in by_sum.into_values() {
+        let (mut classes, common): (Vec<Class<'a>>, Vec<String>) = classes.into_iter().unzip();
+        let texts: Vec<&str> = common.iter().map(String::as_str).collect();
+        let names: Vec<Vec<&str>> = classes.iter().map(|class| class.hosts.clone()).collect();
+        let groups = groups(&texts, &names);
+        for (class, text) in classes.iter_mut().zip(&common).filter(|(class, _)| class.hosts.len() > 1) {
+            class.text.clone_from(text);
+        }
+        let mut gone = vec![false; classes.len()];
+        for Group { members, text } in groups {
+            let Some((first, others)) = members.split_first() else { continue };
+            let more: Vec<&str> = others.iter().flat_map(|other| classes[*other].hosts.clone()).collect();
+            others.iter().for_each(|other| gone[*other] = true);
+            let class = &mut classes[*first];
+            class.hosts.extend(more);
+            (class.text, class.holes) = (text, true);
+        }
+        let left = classes.into_iter().zip(gone).filter(|(_, gone)| !gone);
+        all.extend(left.map(|(class, _)| class));
+    }
+    all
 }
 
 /// The plans of many hosts as text: equal ones once, and what is down meanwhile. `hosts` are names with their walks.
@@ -140,11 +177,13 @@ pub(crate) fn replaced(text: &str, name: &str) -> String {
     out
 }
 
-fn title(hosts: &[&str], sum: &Sum) -> String {
+fn title(hosts: &[&str], sum: &Sum, holes: bool) -> String {
     let names = shortened(hosts);
     let count = match hosts.len() {
         1 => names,
-        many => format!("{many} hosts alike: {names}"),
+        many => {
+            format!("{many} hosts {}: {names}", if holes { "alike but for a few words" } else { "alike" })
+        }
     };
     let mut parts = vec![match sum.changes {
         0 => "nothing to change".to_owned(),
