@@ -15,6 +15,7 @@ pub mod holes;
 pub mod html;
 pub mod junit;
 pub mod ladder;
+pub mod lines;
 pub mod live;
 pub mod manual;
 pub mod markdown;

@@ -24,6 +24,11 @@ impl Paint {
         self.with("33", text)
     }
 
+    /// What differs within a painted line.
+    pub fn within(self, text: &str) -> String {
+        if self.0 { format!("\x1b[4m{text}\x1b[24m") } else { text.to_owned() }
+    }
+
     /// A heading.
     pub fn strong(self, text: &str) -> String {
         self.with("1", text)

@@ -2,10 +2,10 @@
 use super::cost::Cost;
 use super::diagnostic::COMMAND_LINE;
 use super::holes::{Group, groups};
+use super::lines::unified;
 use super::paint::Paint;
 use crate::engine::walk::{Planned, Walked, What};
 use modules::vocabulary::{Activation, Back, Change, Diff, Effect, Mark};
-use similar::TextDiff;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -336,15 +336,8 @@ fn diff(diff: &Diff, paint: Paint, out: &mut String) {
             let _ = writeln!(out, "      {title}: (hidden: others cannot read this file)");
         }
         Diff::Text { title, before, after, .. } => {
-            let lines = TextDiff::from_lines(before.as_str(), after.as_str());
-            let unified = lines.unified_diff().context_radius(2).header(title, title).to_string();
-            for line in unified.lines() {
-                let painted = match line.chars().next() {
-                    Some('+') => paint.good(line),
-                    Some('-') => paint.bad(line),
-                    _ => line.to_owned(),
-                };
-                let _ = writeln!(out, "      {painted}");
+            for line in unified(title, before, after, paint) {
+                let _ = writeln!(out, "      {line}");
             }
         }
         Diff::Value { name, before, after } => {
