@@ -25,7 +25,8 @@ exit 0"#,
 ];
 
 /// Powers a guest off and on: UUID SECONDS destroy|'' FROM TO. One that is off stays off. 75: it is not the time, and
-/// nothing was done. 3: it did not shut down in time and runs on. 4: it is off and does not start.
+/// nothing was done. 3: it did not shut down in time and runs on. 4: it is off and does not start. It is asked again
+/// every 10 s: a guest that is still booting does not hear it.
 pub(super) const CYCLE: &[&str] = &[
     "sh",
     "-c",
@@ -43,9 +44,11 @@ case $s in
   pmsuspended | paused) echo "it is $s: it cannot shut down by itself; resume it, or set after_timeout: destroy" >&2; [ -n "$3" ] || exit 3 ;;
   *) v shutdown --domain "$u" || [ -n "$3" ] || exit 3 ;;
 esac
-end=$(($(date +%s) + $2))
+now=$(date +%s); end=$((now + $2)); again=$((now + 10))
 while s=$(state) && [ "$s" != 'shut off' ]; do
-  if [ "$(date +%s)" -ge "$end" ]; then
+  now=$(date +%s)
+  if [ "$now" -lt "$end" ] && [ "$now" -ge "$again" ]; then v shutdown --domain "$u" >/dev/null 2>&1; again=$((now + 10)); fi
+  if [ "$now" -ge "$end" ]; then
     [ -n "$3" ] || { echo "it is not down after $2 s ($s) and may still go down: it was asked to" >&2; exit 3; }
     v destroy --domain "$u" || exit 3
   fi

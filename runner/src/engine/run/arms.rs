@@ -18,6 +18,8 @@ const NAMED: usize = 3;
 pub struct Mark {
     batches: BTreeMap<Target, usize>,
     owed: BTreeSet<Activation>,
+    /// How many restarts and power cycles were made.
+    made: usize,
 }
 
 /// The states of a change on a host, by which it is told whether the change is on.
@@ -33,13 +35,6 @@ struct State {
     step: Step,
     /// What was seen right after it was reached.
     left: Option<Seen>,
-}
-
-impl Mark {
-    /// Whether an activation was owed already.
-    pub(super) fn is_owed(&self, activation: &Activation) -> bool {
-        self.owed.contains(activation)
-    }
 }
 
 impl Arms {
@@ -112,7 +107,7 @@ impl HostRun {
     /// Where its part stands now.
     pub fn mark(&self) -> Mark {
         let batches = self.past.iter().map(|(target, past)| (target.clone(), past.len())).collect();
-        Mark { batches, owed: self.owed.clone() }
+        Mark { batches, owed: self.owed.clone(), made: self.made.len() }
     }
 
     /// The batches since a mark, by target.
@@ -227,6 +222,15 @@ impl HostRun {
         // What was never felt is not owed any more.
         if before.contains(&Activation::Reboot) && !mark.owed.contains(&Activation::Reboot) {
             self.owed.remove(&Activation::Reboot);
+        }
+        // What was made felt is to be felt no more.
+        self.owed.extend(self.made.iter().skip(mark.made).cloned());
+        if felt == Felt::Now {
+            let fine = self.restarts(journal).await? && self.cycles_back(journal).await?;
+            self.made.truncate(mark.made);
+            if !fine {
+                return Ok(Err(HostEnd::FailedHalf));
+            }
         }
         Ok(Ok(()))
     }

@@ -155,6 +155,7 @@ impl HostRun {
             match report.verdict(&batch, index) {
                 Verdict::Proven => {
                     self.owed.remove(unit);
+                    self.made.push(unit.clone());
                     let record = Record::Activated {
                         host: self.state.name.clone(),
                         activation: unit.clone(),

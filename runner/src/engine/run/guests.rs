@@ -111,6 +111,7 @@ impl HostRun {
         let named = activation_words(&activation);
         match output.as_ref().map(|output| output.status) {
             Some(0) => {
+                self.made.push(activation.clone());
                 for activation in self.take_owed(cycle) {
                     let (host, output) = (self.state.name.clone(), output.clone());
                     journal.note(Record::Activated { host, activation, output })?;

@@ -76,6 +76,8 @@ pub struct HostRun {
     owed: BTreeSet<Activation>,
     /// Whether a boot for its own sake has made something felt.
     booted: bool,
+    /// Restarts and power cycles that this run has made, in order: what goes back calls for them again.
+    made: Vec<Activation>,
     /// What is written and not felt, as the last whole walk has told.
     not_live: Vec<String>,
     recorded: HashSet<String>,
@@ -112,6 +114,7 @@ impl HostRun {
             past: HashMap::new(),
             owed: BTreeSet::new(),
             booted: false,
+            made: Vec::new(),
             not_live: Vec::new(),
             recorded: HashSet::new(),
             greeted: false,
