@@ -126,13 +126,8 @@ impl HostRun {
             acting: target.user.clone(),
             steps: fold(steps),
             activations: units.clone(),
-            verify: Vec::new(),
             last: !self.stays_open,
-            undo: false,
-            undoes: Vec::new(),
-            timeout: None,
-            dead_man: None,
-            cluster: None,
+            ..Batch::default()
         };
         let who = self.state.known.get(&target).and_then(|known| known.who.clone()).unwrap_or_default();
         let prepared = journal.prepare(batch.clone(), Vec::new()).await?;
